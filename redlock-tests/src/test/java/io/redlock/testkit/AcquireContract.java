@@ -2,23 +2,18 @@ package io.redlock.testkit;
 
 import static io.redlock.testbed.Results.assertAcquired;
 import static io.redlock.testbed.Results.assertContended;
-import static io.redlock.testbed.Results.assertExtended;
-import static io.redlock.testkit.DeploymentUnderTest.NODES;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.By;
 import io.redlock.FreeResult;
 import io.redlock.Inspection;
 import io.redlock.Inspection.Held;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
-import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
 import io.redlock.LeaseTooShortException;
 import io.redlock.LockNotAcquiredException;
@@ -36,22 +31,20 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 
 /** Who is granted a resource, and when. */
 public abstract class AcquireContract extends RedlockContract {
 
-  // Acquire.
-
-  @Test
-  void heldResourceIsRefusedToOthersWithTheReasonOfEachNode() throws Exception {
-    acquire(alice);
-    AcquireResult contended = assertContended(bob.tryAcquire(resource, TTL));
-    assertTrue(contended.lease().isEmpty());
-    assertEquals(NODES, contended.votes().nodes().size());
-    assertTrue(contended.votes().count(Vote.REFUSED) >= 3, contended::toString);
-    assertTrue(contended.votes().toString().contains("held for"), contended::toString);
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return scenes("Acquire.txt");
   }
+
+  // Acquire.
 
   @Test
   void acquiredLeaseIsValidForLessThanItsTtlAndCarriesWhatItLocks() throws Exception {
@@ -67,65 +60,20 @@ public abstract class AcquireContract extends RedlockContract {
   }
 
   @Test
-  void twoResourcesDoNotExcludeEachOther() throws Exception {
-    acquire(alice);
-    assertAcquired(bob.tryAcquire(resource + "-other", TTL));
-  }
-
-  @Test
-  void everyLaterLeaseHasAHigherToken() throws Exception {
-    long last = 0;
-    for (int i = 0; i < 20; i++) {
-      Redlock client = i % 2 == 0 ? alice : bob;
-      try (Lease lease = client.acquire(resource, TTL, LONG_WAIT)) {
-        assertTrue(lease.fencingToken() > last, lease.fencingToken() + " after " + last);
-        last = lease.fencingToken();
-      }
-    }
-  }
-
-  @Test
-  void failedAcquireLeavesNothing() throws Exception {
-    for (int node = 0; node < 3; node++) {
-      deployment.set(node, resource, "foreign", TTL);
-    }
-    assertContended(alice.tryAcquire(resource, TTL));
-    Await.until("only the foreign keys are left", () -> deployment.holders(resource) == 3);
-    assertThrows(
-        LockNotAcquiredException.class, () -> alice.acquire(resource, TTL, Duration.ofMillis(100)));
-    Await.until("only the foreign keys are left", () -> deployment.holders(resource) == 3);
-  }
-
-  @Test
-  void minorityOfForeignKeysDoesNotExclude() throws Exception {
-    deployment.set(0, resource, "foreign", TTL);
-    deployment.set(4, resource, "foreign", TTL);
-    Lease lease = assertAcquired(alice.tryAcquire(resource, TTL));
-    assertEquals(ReleaseResult.RELEASED, lease.release());
-  }
-
-  @Test
   void refusedAcquireThrowsWithTheReasonOfEachNode() throws Exception {
     acquire(alice);
     LockNotAcquiredException refused =
         assertThrows(
             LockNotAcquiredException.class, () -> bob.acquire(resource, TTL, Duration.ZERO));
-    assertContended(refused.result());
+    AcquireResult contended = assertContended(refused.result());
+    assertTrue(contended.lease().isEmpty());
+    assertTrue(contended.votes().count(Vote.REFUSED) >= 3, contended::toString);
+    assertTrue(contended.votes().toString().contains("held for"), contended::toString);
     assertTrue(refused.getMessage().startsWith("not acquired: "), refused::getMessage);
     assertTrue(refused.getMessage().contains(resource), refused::getMessage);
-    for (NodeVote vote : refused.result().votes().nodes()) {
+    for (NodeVote vote : contended.votes().nodes()) {
       assertTrue(refused.getMessage().contains(vote.node()), refused::getMessage);
     }
-  }
-
-  @Test
-  void waitEndsWithTheLeaseAsSoonAsTheHolderReleases() throws Exception {
-    Lease held = acquire(alice);
-    CompletableFuture<AcquireResult> waiting =
-        bob.acquireAsync(LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT));
-    assertEquals(ReleaseResult.RELEASED, held.release());
-    AcquireResult result = Await.value("the waiter gets the lease", waiting);
-    assertTrue(result.lease().orElseThrow().fencingToken() > held.fencingToken());
   }
 
   @Test
@@ -170,18 +118,6 @@ public abstract class AcquireContract extends RedlockContract {
     }
     assertEquals(8 * turns, unguarded[0]);
     Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
-  }
-
-  @Test
-  void severalResourcesAreHadTogetherOrNotAtAll() throws Exception {
-    String second = resource + "-second";
-    String third = resource + "-third";
-    Lease both = alice.acquire(LeaseRequest.ofAll(List.of(resource, second), TTL));
-    assertEquals(Set.of(resource, second), both.resources());
-    assertContended(bob.tryAcquire(LeaseRequest.ofAll(List.of(third, second), TTL)));
-    Await.until("nothing of the third is left", () -> deployment.holders(third) == 0);
-    assertEquals(ReleaseResult.RELEASED, both.release());
-    assertAcquired(bob.tryAcquire(LeaseRequest.ofAll(List.of(third, second), TTL)));
   }
 
   @Test
@@ -254,124 +190,7 @@ public abstract class AcquireContract extends RedlockContract {
     assertTrue(took.compareTo(Duration.ofSeconds(turns)) < 0, took::toString);
   }
 
-  @Test
-  void fairWaiterThatGivesUpLetsTheNextPass() throws Exception {
-    Lease held = acquire(alice);
-    CompletableFuture<AcquireResult> first = bob.acquireAsync(fair());
-    Await.until("the first waits", () -> queued(1));
-    CompletableFuture<AcquireResult> second = deployment.connect(NODE_TIMEOUT).acquireAsync(fair());
-    Await.until("the second waits", () -> queued(2));
-    assertTrue(first.cancel(false));
-    Await.until("the first has left", () -> queued(1));
-    held.release();
-    Await.value("the second is served", second).lease().orElseThrow().close();
-    Await.until("nobody stays in the queue", () -> queued(0));
-  }
-
-  @Test
-  void fairCallThatDoesNotWaitRespectsTheQueueAndLeavesNoTicket() throws Exception {
-    LeaseRequest once = LeaseRequest.of(resource, TTL).fair();
-    Lease lease = assertAcquired(alice.tryAcquire(once));
-    assertContended(bob.tryAcquire(once));
-    assertTrue(queued(0));
-    assertEquals(ReleaseResult.RELEASED, lease.release());
-    assertAcquired(bob.tryAcquire(once));
-  }
-
-  @Test
-  void fairWaitersOfAClosedServiceLeaveTheQueue() throws Exception {
-    Lease held = acquire(alice);
-    bob.acquireAsync(fair());
-    Await.until("bob waits", () -> queued(1));
-    bob.close();
-    Await.until("bob has left", () -> queued(0));
-    assertTrue(held.isValid());
-  }
-
-  @Test
-  void fairWaitersGoOnWithoutAMinority() throws Exception {
-    takeDown(1, 3);
-    Lease held = acquire(alice);
-    CompletableFuture<AcquireResult> waiting = bob.acquireAsync(fair());
-    Await.until("bob waits", () -> queued(1));
-    held.release();
-    Await.value("bob is served", waiting).lease().orElseThrow().close();
-  }
-
   // Many readers or one writer.
-
-  private LeaseReadWriteLock readWriteLock(Redlock client) {
-    return client.asReadWriteLock(LeaseRequest.of(resource, TTL).renewFor(LONG_WAIT));
-  }
-
-  @Test
-  void readersShareAResourceAndNoWriterGetsItBeforeTheLastHasGone() throws Exception {
-    Lease first = assertAcquired(alice.tryAcquire(reading()));
-    Lease second = assertAcquired(alice.tryAcquire(reading()));
-    Lease third = assertAcquired(bob.tryAcquire(reading()));
-    for (Lease reader : List.of(first, second, third)) {
-      assertTrue(reader.isShared());
-      assertTrue(reader.isValid());
-      AcquireResult refused = assertContended(bob.tryAcquire(resource, TTL));
-      assertEquals(Optional.of("readers"), refused.holder());
-      assertEquals(Optional.of(By.HOLDER), refused.contendedBy());
-      assertEquals(ReleaseResult.RELEASED, reader.release());
-    }
-    assertFalse(bob.acquire(waiting()).isShared());
-  }
-
-  @Test
-  void writerRefusesReadersUntilItReleases() throws Exception {
-    Lease held = acquire(alice);
-    assertContended(bob.tryAcquire(reading()));
-    CompletableFuture<AcquireResult> waits = bob.acquireAsync(reading().waitUpTo(LONG_WAIT));
-    held.release();
-    assertTrue(Await.value("it reads", waits).lease().orElseThrow().isShared());
-  }
-
-  @Test
-  void tokensOfReadersAreBetweenThoseOfWriters() throws Exception {
-    long written = 0;
-    for (int i = 0; i < 5; i++) {
-      Lease writer = alice.acquire(waiting());
-      assertTrue(writer.fencingToken() > written);
-      written = writer.fencingToken();
-      writer.release();
-      List<Lease> readers = new ArrayList<>();
-      for (Redlock client : List.of(alice, bob)) {
-        readers.add(client.acquire(reading().waitUpTo(LONG_WAIT)));
-      }
-      for (Lease reader : readers) {
-        assertTrue(reader.fencingToken() > written);
-        written = Math.max(written, reader.fencingToken());
-        reader.release();
-      }
-    }
-  }
-
-  @Test
-  void sharedLeaseIsExtendedAsAnyOther() throws Exception {
-    Lease extended = bob.acquire(reading());
-    assertExtended(extended.extend(TTL));
-    assertTrue(bob.operations().leases().get(0).shared());
-    extended.release();
-  }
-
-  @Test
-  void readerNeverPassesAWriterThatWaitsFairly() throws Exception {
-    Lease reads = alice.acquire(reading());
-    CompletableFuture<AcquireResult> writes = bob.acquireAsync(fair());
-    Await.until("it waits", () -> queued(1));
-    AcquireResult refused = assertContended(alice.tryAcquire(reading()));
-    assertTrue(refused.votes().toString().contains("first in the queue"), refused::toString);
-    CompletableFuture<AcquireResult> readsLater = alice.acquireAsync(fair().shared());
-    Await.until("both wait", () -> queued(2));
-    reads.release();
-    Lease written = Await.value("it writes", writes).lease().orElseThrow();
-    assertFalse(readsLater.isDone());
-    written.release();
-    assertTrue(Await.value("it reads", readsLater).lease().orElseThrow().isValid());
-  }
 
   @Test
   void allReadersOfAllProcessesReadAtOnceWhenTheWriterHasGone() throws Exception {
@@ -437,40 +256,6 @@ public abstract class AcquireContract extends RedlockContract {
     assertFalse(bob.acquire(waiting()).isShared());
   }
 
-  @Test
-  void threadsReadTogetherUnderTheReadLockAndOneWrites() throws Exception {
-    LeaseReadWriteLock lock = readWriteLock(alice);
-    lock.readLock().lock();
-    Await.value(
-        "another thread reads",
-        later(
-            () -> {
-              assertTrue(lock.readLock().tryLock());
-              assertTrue(lock.readLock().lease().isShared());
-              assertFalse(readWriteLock(bob).writeLock().tryLock());
-              lock.readLock().unlock();
-            }));
-    assertThrows(IllegalStateException.class, lock.writeLock()::lock);
-    lock.readLock().unlock();
-    lock.writeLock().lock();
-    Await.value("nobody reads", later(() -> assertFalse(lock.readLock().tryLock())));
-    lock.writeLock().unlock();
-  }
-
-  @Test
-  void writerThatReadsOnExcludesOthersUntilItHasUnlockedBoth() throws Exception {
-    LeaseReadWriteLock lock = readWriteLock(alice);
-    lock.writeLock().lock();
-    Lease lease = lock.writeLock().lease();
-    lock.readLock().lock();
-    assertSame(lease, lock.readLock().lease());
-    lock.writeLock().unlock();
-    assertFalse(lease.isShared());
-    assertContended(bob.tryAcquire(reading()));
-    lock.readLock().unlock();
-    assertAcquired(bob.tryAcquire(reading().waitUpTo(LONG_WAIT)));
-  }
-
   // Interrupt and cancel.
 
   @Test
@@ -510,16 +295,5 @@ public abstract class AcquireContract extends RedlockContract {
     }
     Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
     assertEquals(ReleaseResult.RELEASED, acquireSoon(bob).release());
-  }
-
-  @Test
-  void cancelledWaiterDoesNotTakeItsTurn() throws Exception {
-    Lease held = acquire(alice);
-    CompletableFuture<AcquireResult> waiting =
-        bob.acquireAsync(LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT));
-    assertTrue(waiting.cancel(false));
-    held.release();
-    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
-    acquireSoon(alice);
   }
 }

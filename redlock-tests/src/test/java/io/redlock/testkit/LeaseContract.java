@@ -2,14 +2,11 @@ package io.redlock.testkit;
 
 import static io.redlock.testbed.Results.assertAcquired;
 import static io.redlock.testbed.Results.assertContended;
-import static io.redlock.testbed.Results.assertExtended;
 import static io.redlock.testbed.Results.assertLost;
 import static io.redlock.testbed.Results.assertUnavailable;
-import static io.redlock.testbed.Results.assertUnknown;
 import static io.redlock.testkit.DeploymentUnderTest.NODES;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -23,7 +20,6 @@ import io.redlock.Inspection.Held;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
-import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.LeaseStatus;
@@ -42,10 +38,18 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 
 /** What a lease is worth, how it ends, and what operators see and do. */
 public abstract class LeaseContract extends RedlockContract {
+
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return scenes("Lease.txt");
+  }
 
   // Looks.
 
@@ -148,39 +152,6 @@ public abstract class LeaseContract extends RedlockContract {
   // Release and end.
 
   @Test
-  void releaseFreesTheResourceForTheNext() throws Exception {
-    Lease lease = acquire(alice);
-    assertEquals(ReleaseResult.RELEASED, lease.release());
-    assertFalse(lease.isValid());
-    assertEquals(Duration.ZERO, lease.remaining());
-    assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ZERO));
-    assertAcquired(bob.acquireAsync(waiting()).get());
-  }
-
-  @Test
-  void releasedLeaseEndsOnceAndReleasingItAgainHarmsNobody() throws Exception {
-    Lease lease = acquire(alice);
-    List<LeaseEnd> ends = endsOf(lease);
-    lease.release();
-    lease.close();
-    Lease next = bob.acquire(waiting());
-    lease.release();
-    lease.releaseAsync().get();
-    assertTrue(next.isValid());
-    assertContended(alice.tryAcquire(resource, TTL));
-    Await.until("the end is told", () -> !ends.isEmpty());
-    assertEquals(List.of(Cause.RELEASED), causes(ends));
-  }
-
-  @Test
-  void closeReleasesInTheBackground() throws Exception {
-    try (Lease lease = acquire(alice)) {
-      assertTrue(lease.isValid());
-    }
-    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
-  }
-
-  @Test
   void leaseThatIsNotExtendedIsLostBeforeOthersCanHaveIt() throws Exception {
     Lease lease = deployment.connect(BRIEF_TIMEOUT).acquire(brief());
     List<LeaseEnd> ends = endsOf(lease);
@@ -195,44 +166,6 @@ public abstract class LeaseContract extends RedlockContract {
   }
 
   // Extend and renew.
-
-  @Test
-  void extendLengthensAndKeepsTheToken() throws Exception {
-    Lease lease = alice.acquire(resource, LESS, Duration.ZERO);
-    long token = lease.fencingToken();
-    Duration remaining = assertExtended(lease.extend(TTL));
-    assertTrue(remaining.compareTo(LESS) > 0, remaining::toString);
-    assertTrue(lease.remaining().compareTo(LESS) > 0, lease.remaining()::toString);
-    assertEquals(token, lease.fencingToken());
-    assertContended(bob.tryAcquire(resource, TTL));
-  }
-
-  @Test
-  void extendByLessNeverShortens() throws Exception {
-    Lease lease = acquire(alice);
-    assertExtended(lease.extendAsync(LESS).get());
-    assertTrue(lease.remaining().compareTo(LESS) > 0, lease.remaining()::toString);
-  }
-
-  @Test
-  void releasedLeaseCannotBeExtended() throws Exception {
-    Lease lease = acquire(alice);
-    lease.release();
-    assertThrows(IllegalStateException.class, () -> lease.extend(TTL));
-    assertThrows(IllegalStateException.class, () -> lease.extendAsync(TTL));
-    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
-  }
-
-  @Test
-  void extendHealsTheLeaseOnNodesThatNeverHadIt() throws Exception {
-    deployment.set(0, resource, "foreign", TTL);
-    Lease lease = acquire(alice);
-    Await.until("the other nodes hold the lease", () -> deployment.holders(resource) == NODES);
-    deployment.set(0, resource, "foreign", Duration.ofMillis(1));
-    Await.until("the foreign key runs out", () -> deployment.holders(resource) == NODES - 1);
-    assertExtended(lease.extend(TTL));
-    Await.until("all nodes hold the lease", () -> deployment.holders(resource) == NODES);
-  }
 
   @Test
   void renewedLeasesOutliveTheirTtlUntilTheyAreReleased() throws Exception {
@@ -343,21 +276,6 @@ public abstract class LeaseContract extends RedlockContract {
                 }));
   }
 
-  @Test
-  void lockIsReentrantAndExcludesUntilTheLastUnlock() throws Exception {
-    LeaseLock lock = alice.asLock(LeaseRequest.of(resource, TTL).renewFor(Duration.ofMinutes(1)));
-    lock.lock();
-    long token = lock.lease().fencingToken();
-    assertTrue(lock.tryLock());
-    assertEquals(token, lock.lease().fencingToken());
-    Await.value("another thread is refused", later(() -> assertFalse(lock.tryLock())));
-    lock.unlock();
-    assertContended(bob.tryAcquire(resource, TTL));
-    lock.unlock();
-    assertThrows(IllegalMonitorStateException.class, lock::unlock);
-    assertAcquired(bob.tryAcquire(waiting()));
-  }
-
   // Set free by an operator.
 
   @Test
@@ -405,69 +323,6 @@ public abstract class LeaseContract extends RedlockContract {
   }
 
   @Test
-  void wrongTokenSetsNothingFree() throws Exception {
-    Lease lease = acquire(alice);
-    for (long wrong : new long[] {lease.fencingToken() - 1, lease.fencingToken() + 1}) {
-      FreeResult result = bob.operations().free(resource, wrong);
-      assertEquals(FreeResult.Outcome.OTHER_HOLDER, result.outcome(), result::toString);
-    }
-    assertExtended(lease.extend(TTL));
-    assertEquals(ReleaseResult.RELEASED, lease.release());
-  }
-
-  @Test
-  void resourceThatIsSetFreeTwiceOrByTwoAtOnceIsFreeOnce() throws Exception {
-    Lease lease = acquire(alice);
-    CompletableFuture<FreeResult> one = alice.operations().freeAsync(resource);
-    CompletableFuture<FreeResult> two = bob.operations().freeAsync(resource, lease.fencingToken());
-    for (FreeResult result : List.of(one.get(), two.get(), bob.operations().free(resource))) {
-      assertEquals(FreeResult.Outcome.FREED, result.outcome(), result::toString);
-    }
-    assertLost(lease.extend(TTL));
-  }
-
-  @Test
-  void resourceThatNobodyHoldsNeedsNotBeSetFree() throws Exception {
-    FreeResult result = bob.operations().free(resource);
-    assertEquals(FreeResult.Outcome.NOT_HELD, result.outcome(), result::toString);
-    assertEquals(Duration.ZERO, result.grantableIn().orElseThrow());
-    assertAcquired(alice.tryAcquire(resource, TTL));
-  }
-
-  @Test
-  void minorityOfDeadNodesDoesNotKeepAnOperatorFromSettingFree() throws Exception {
-    takeDown(0, 1);
-    Lease lease = acquire(alice);
-    assertEquals(FreeResult.Outcome.FREED, bob.operations().free(resource).outcome());
-    assertLost(lease.extend(TTL));
-  }
-
-  @Test
-  void withoutAMajorityNothingIsSetFreeForSure() throws Exception {
-    Lease lease = acquire(alice);
-    takeDown(0, 1, 2);
-    FreeResult result = bob.operations().free(resource);
-    assertEquals(FreeResult.Outcome.UNKNOWN, result.outcome(), result::toString);
-    assertTrue(result.grantableIn().isEmpty());
-    assertTrue(lease.isValid());
-  }
-
-  @Test
-  void holderCannotJoinNodesThatNeverHadItsLease() throws Exception {
-    deployment.set(0, resource, "foreign", TTL);
-    deployment.set(1, resource, "foreign", TTL);
-    Lease lease = acquire(alice);
-    Await.until("the other nodes hold the lease", () -> deployment.holders(resource) == NODES);
-    deployment.set(0, resource, "foreign", Duration.ofMillis(1));
-    deployment.set(1, resource, "foreign", Duration.ofMillis(1));
-    Await.until("the foreign keys are gone", () -> deployment.holders(resource) == 3);
-    takeDown(3, 4);
-    FreeResult result = bob.operations().free(resource);
-    assertEquals(FreeResult.Outcome.FREED, result.outcome(), result::toString);
-    assertLost(lease.extend(TTL));
-  }
-
-  @Test
   void fairWaiterKeepsItsPlaceWhenTheResourceIsSetFree() throws Exception {
     Redlock holder = deployment.connect(BRIEF_TIMEOUT);
     record Freed(Lease lease, CompletableFuture<AcquireResult> waiter) {}
@@ -490,27 +345,6 @@ public abstract class LeaseContract extends RedlockContract {
   }
 
   // Nodes that are dead.
-
-  @Test
-  void minorityOfDeadNodesChangesNothing() throws Exception {
-    takeDown(1, 3);
-    Lease lease = acquire(alice);
-    assertExtended(lease.extend(TTL));
-    assertContended(bob.tryAcquire(resource, TTL));
-    assertEquals(ReleaseResult.RELEASED, lease.release());
-    assertEquals(ReleaseResult.RELEASED, bob.acquire(waiting()).release());
-  }
-
-  @Test
-  void majorityOfDeadNodesIsAResultThatNamesEachAndLeavesNothing() throws Exception {
-    takeDown(0, 2, 4);
-    AcquireResult result = assertUnavailable(alice.tryAcquire(resource, TTL));
-    assertEquals(NODES, result.votes().nodes().size());
-    for (NodeStatus node : alice.operations().nodes()) {
-      assertTrue(result.votes().toString().contains(node.name()), result::toString);
-    }
-    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
-  }
 
   @Test
   void allNodesDeadEndsTheCallWithinOneNodeTimeout() throws Exception {
@@ -539,42 +373,7 @@ public abstract class LeaseContract extends RedlockContract {
     assertEquals(State.UP, late.operations().nodes().get(0).state());
   }
 
-  @Test
-  void extendWithoutAQuorumIsUnknownAndTheLeaseKeepsItsDeadline() throws Exception {
-    Lease lease = acquire(alice);
-    takeDown(0, 1, 2);
-    assertUnknown(lease.extend(TTL));
-    assertTrue(lease.isValid());
-    assertEquals(ReleaseResult.UNCONFIRMED, lease.release());
-    Await.until("the living are free", () -> deployment.holders(resource) == 0);
-  }
-
   // The service itself.
-
-  @Test
-  void closedServiceRefusesAndEndsWhatWaits() throws Exception {
-    Lease held = acquire(alice);
-    CompletableFuture<AcquireResult> waiting =
-        bob.acquireAsync(LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT));
-    bob.close();
-    bob.close();
-    AssertionError failed =
-        assertThrows(AssertionError.class, () -> Await.value("the wait ends", waiting));
-    assertInstanceOf(IllegalStateException.class, failed.getCause());
-    assertThrows(IllegalStateException.class, () -> bob.tryAcquire(resource, TTL));
-    assertTrue(held.isValid());
-  }
-
-  @Test
-  void closingTheServiceEndsItsLeasesAndReleasesNothing() throws Exception {
-    Lease lease = acquire(alice);
-    List<LeaseEnd> ends = endsOf(lease);
-    alice.close();
-    assertFalse(lease.isValid());
-    Await.until("the end is told", () -> !ends.isEmpty());
-    assertEquals(List.of(Cause.CLOSED), causes(ends));
-    assertContended(bob.tryAcquire(resource, TTL));
-  }
 
   @Test
   void listenerIsToldAndItsFailuresAreContained() throws Exception {

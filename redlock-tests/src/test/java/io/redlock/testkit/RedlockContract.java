@@ -12,8 +12,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
@@ -47,6 +49,13 @@ public abstract class RedlockContract {
 
   /** Five masters that vote, without keys. */
   protected abstract DeploymentUnderTest open();
+
+  /** Returns the promises that read as a dialogue, each on masters of its own. */
+  Stream<DynamicTest> scenes(String file) {
+    return PatientScenes.of(
+        "testkit/contract/" + file,
+        () -> new ContractStage(open(), "scene-" + RESOURCES.incrementAndGet() + "-"));
+  }
 
   @BeforeEach
   final void start() {
