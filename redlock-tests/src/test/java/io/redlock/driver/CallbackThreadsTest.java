@@ -18,6 +18,7 @@ import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.RedlockSettings;
 import io.redlock.ReleaseResult;
+import io.redlock.testbed.Await;
 import io.redlock.testing.InMemoryMasters;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,12 +27,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ForkJoinPool;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -44,20 +43,31 @@ class CallbackThreadsTest {
   private static final Duration SHORT = Duration.ofMillis(1_500);
   private static final Duration LONG = Duration.ofSeconds(30);
 
-  private static final Duration AGES = Duration.ofHours(1);
-
   /** Long, for a busy machine: no other caller wants these resources. */
   private static final Duration WAIT = Duration.ofSeconds(60);
+
+  /** A third of its ttl later it is renewed. */
+  private static final LeaseRequest RENEWED =
+      LeaseRequest.of("renewed", Duration.ofSeconds(12))
+          .waitUpTo(WAIT)
+          .renewFor(Duration.ofHours(1));
 
   private final InMemoryMasters masters = InMemoryMasters.inRealTime(3);
   private final CountDownLatch never = new CountDownLatch(1);
 
-  /** A listener that blocks in every method but {@code onEnd}. */
+  /** A listener that blocks in every method, or in all but {@code onEnd}. */
   private final class Blocking implements RedlockListener {
     final CompletableFuture<LeaseEnd> told = new CompletableFuture<>();
+    final AtomicInteger blocked = new AtomicInteger();
+    private final boolean atTheEndToo;
+
+    Blocking(boolean atTheEndToo) {
+      this.atTheEndToo = atTheEndToo;
+    }
 
     @Override
     public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+      blocked.incrementAndGet();
       block();
     }
 
@@ -69,6 +79,10 @@ class CallbackThreadsTest {
     @Override
     public void onEnd(Lease lease, LeaseEnd end, Duration held) {
       told.complete(end);
+      if (atTheEndToo) {
+        blocked.incrementAndGet();
+        block();
+      }
     }
 
     @Override
@@ -96,33 +110,26 @@ class CallbackThreadsTest {
     }
   }
 
-  private static <T> T soon(CompletableFuture<T> future) throws Exception {
-    return future.get(60, TimeUnit.SECONDS);
-  }
-
-  private static void await(String what, BooleanSupplier condition) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (!condition.getAsBoolean()) {
-      assertTrue(System.nanoTime() - deadline < 0, what);
-      LockSupport.parkNanos(1_000_000);
-    }
-  }
-
-  private static Set<Thread> threads(String name) {
-    Set<Thread> found = ConcurrentHashMap.newKeySet();
-    Thread.getAllStackTraces().keySet().stream()
-        .filter(thread -> thread.getName().startsWith(name))
-        .forEach(found::add);
-    return found;
+  private static boolean runs(String name) {
+    return Thread.getAllStackTraces().keySet().stream()
+        .anyMatch(thread -> thread.getName().startsWith(name));
   }
 
   private static String threadName() {
     return Thread.currentThread().getName();
   }
 
+  private static void awaitRenewal(Lease renewed) {
+    Duration left = Duration.ofSeconds(10);
+    Await.until("its time passes", () -> renewed.remaining().compareTo(left) < 0);
+    Await.until("it is renewed", () -> renewed.remaining().compareTo(left) > 0);
+  }
+
   private void assertALossIsTold(Redlock redlock) throws Exception {
     Lease lease = redlock.acquire("lost", SHORT, WAIT);
-    assertEquals(LeaseEnd.Cause.EXPIRED, soon(lease.ended().toCompletableFuture()).cause());
+    assertEquals(
+        LeaseEnd.Cause.EXPIRED,
+        Await.value("it comes", lease.ended().toCompletableFuture()).cause());
   }
 
   /** Makes the dependents of many calls block; each waits for a lease that is then released. */
@@ -148,7 +155,8 @@ class CallbackThreadsTest {
     }
     Redlock redlock = connect(settings -> {});
     assertALossIsTold(redlock);
-    assertAcquired(soon(redlock.acquireAsync(LeaseRequest.of("x", LONG).waitUpTo(WAIT))));
+    assertAcquired(
+        Await.value("it comes", redlock.acquireAsync(LeaseRequest.of("x", LONG).waitUpTo(WAIT))));
   }
 
   @Test
@@ -156,18 +164,20 @@ class CallbackThreadsTest {
     Redlock redlock = connect(settings -> {});
     blockDependents(redlock, 50);
     Lease lease = redlock.acquire("lost", SHORT, WAIT);
-    await("it expires", () -> !lease.isValid());
+    Await.until("it expires", () -> !lease.isValid());
     assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ZERO));
-    assertEquals(LeaseEnd.Cause.EXPIRED, soon(lease.ended().toCompletableFuture()).cause());
+    assertEquals(
+        LeaseEnd.Cause.EXPIRED,
+        Await.value("it comes", lease.ended().toCompletableFuture()).cause());
   }
 
   @Test
   void lossIsToldThoughTheListenerBlocks() throws Exception {
-    Blocking listener = new Blocking();
+    Blocking listener = new Blocking(false);
     Redlock redlock = connect(settings -> settings.listener(listener));
     blockDependents(redlock, 50);
     assertALossIsTold(redlock);
-    assertEquals(LeaseEnd.Cause.EXPIRED, soon(listener.told).cause());
+    assertEquals(LeaseEnd.Cause.EXPIRED, Await.value("it comes", listener.told).cause());
   }
 
   @Test
@@ -183,14 +193,11 @@ class CallbackThreadsTest {
   @Test
   void executorThatRunsInlineAndBlocksStopsNeitherTimersNorLosses() throws Exception {
     Redlock redlock =
-        connect(settings -> settings.callbackExecutor(Runnable::run).listener(new Blocking()));
-    Duration ttl = Duration.ofSeconds(12); // a third later it is renewed
-    Lease renewed = redlock.acquire(LeaseRequest.of("renewed", ttl).waitUpTo(WAIT).renewFor(AGES));
+        connect(settings -> settings.callbackExecutor(Runnable::run).listener(new Blocking(false)));
+    Lease renewed = redlock.acquire(RENEWED);
     assertALossIsTold(redlock);
-    Duration soon = Duration.ofSeconds(10);
-    await("its time passes", () -> renewed.remaining().compareTo(soon) < 0);
-    await("it is renewed", () -> renewed.remaining().compareTo(soon) > 0);
-    while (!(renewed.extend(ttl).outcome() == ExtendResult.Outcome.EXTENDED)) {
+    awaitRenewal(renewed);
+    while (!(renewed.extend(RENEWED.ttl()).outcome() == ExtendResult.Outcome.EXTENDED)) {
       assertTrue(renewed.isValid()); // a master was slow: one failure is none of the lease
     }
   }
@@ -223,9 +230,9 @@ class CallbackThreadsTest {
     released.ended().thenRun(() -> ofRelease.complete(threadName()));
     released.extend(LONG);
     released.release();
-    assertEquals("redlock-losses", soon(ofLoss));
-    assertEquals("redlock-callbacks", soon(ofRelease));
-    await("all are told", () -> listened.size() == 3);
+    assertEquals("redlock-losses", Await.value("it comes", ofLoss));
+    assertEquals("redlock-callbacks", Await.value("it comes", ofRelease));
+    Await.until("all are told", () -> listened.size() == 3);
     String callbacks = "redlock-callbacks";
     assertEquals(
         Map.of("extended", callbacks, "RELEASED", callbacks, "EXPIRED", "redlock-losses"),
@@ -234,18 +241,18 @@ class CallbackThreadsTest {
 
   @Test
   void executorThatRunsATaskAndThrowsAllTheSameTellsOnce() throws Exception {
-    List<LeaseEnd> ends = new ArrayList<>();
-    CountDownLatch second = new CountDownLatch(1);
+    List<LeaseEnd> ends = new CopyOnWriteArrayList<>();
+    CompletableFuture<Lease> second = new CompletableFuture<>();
     RedlockListener listener =
         new RedlockListener() {
           @Override
-          public synchronized void onEnd(Lease lease, LeaseEnd end, Duration held) {
+          public void onEnd(Lease lease, LeaseEnd end, Duration held) {
             ends.add(end);
           }
 
           @Override
           public void onExtend(Lease lease, ExtendResult result, Duration took) {
-            second.countDown();
+            second.complete(lease);
           }
         };
     Redlock redlock =
@@ -260,20 +267,14 @@ class CallbackThreadsTest {
                         }));
     redlock.acquire("first", LONG, WAIT).close();
     redlock.acquire("second", LONG, WAIT).extend(LONG);
-    assertTrue(second.await(60, TimeUnit.SECONDS));
-    await("the end is reported", () -> count(listener, ends) > 0);
-    blockUntilIdle();
-    assertEquals(1, count(listener, ends));
+    Await.value("the extend is reported", second);
+    Await.until("the end is reported", () -> !ends.isEmpty());
+    awaitIdle();
+    assertEquals(1, ends.size());
   }
 
-  private static int count(RedlockListener guard, List<LeaseEnd> ends) {
-    synchronized (guard) {
-      return ends.size();
-    }
-  }
-
-  private static void blockUntilIdle() {
-    await("idle threads end", () -> threads("redlock-callbacks").isEmpty());
+  private static void awaitIdle() {
+    Await.until("idle threads end", () -> !runs("redlock-callbacks"));
   }
 
   @Test
@@ -283,49 +284,31 @@ class CallbackThreadsTest {
     CompletableFuture<LeaseEnd> ended = lease.ended().toCompletableFuture();
     List<CompletableFuture<Void>> behind = blockDependents(redlock, 10);
     redlock.close();
-    assertEquals(LeaseEnd.Cause.CLOSED, soon(ended).cause());
+    assertEquals(LeaseEnd.Cause.CLOSED, Await.value("it comes", ended).cause());
     never.countDown();
     for (CompletableFuture<Void> each : behind) {
-      soon(each);
+      Await.value("it comes", each);
     }
-    blockUntilIdle();
-    assertEquals(ReleaseResult.UNCONFIRMED, soon(lease.releaseAsync()));
-    await("all threads end", () -> threads("redlock-").isEmpty());
-  }
-
-  /** A listener that blocks at once, at the end of a lease too. */
-  private final class BlockingAlways implements RedlockListener {
-    final AtomicInteger blocked = new AtomicInteger();
-
-    @Override
-    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-      blocked.incrementAndGet();
-      block();
-    }
-
-    @Override
-    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
-      blocked.incrementAndGet();
-      block();
-    }
+    awaitIdle();
+    assertEquals(ReleaseResult.UNCONFIRMED, Await.value("it comes", lease.releaseAsync()));
+    Await.until("all threads end", () -> !runs("redlock-"));
   }
 
   @Test
   void everyDutyOfTheLibraryGoesOnThoughAllCallbackThreadsBlock() throws Exception {
-    BlockingAlways listener = new BlockingAlways();
+    Blocking listener = new Blocking(true);
     Redlock redlock = connect(settings -> settings.listener(listener));
     Redlock other = connect(settings -> {});
     for (int index = 0; index < SystemSources.Threads.MOST; index++) {
       redlock.acquire("first " + index, SHORT, WAIT);
     }
-    await("all block", () -> listener.blocked.get() == 2 * SystemSources.Threads.MOST);
+    Await.until("all block", () -> listener.blocked.get() == 2 * SystemSources.Threads.MOST);
 
-    Duration ttl = Duration.ofSeconds(12); // a third later it is renewed
-    Lease renewed = redlock.acquire(LeaseRequest.of("renewed", ttl).waitUpTo(WAIT).renewFor(AGES));
+    Lease renewed = redlock.acquire(RENEWED);
     AtomicInteger terms = new AtomicInteger();
     Leadership candidate =
         redlock.lead("led", SHORT, (lease, leadership) -> terms.incrementAndGet());
-    await("it leads again and again", () -> terms.get() >= 3);
+    Await.until("it leads again and again", () -> terms.get() >= 3);
     candidate.close();
 
     Lease lost = redlock.acquire("lost", SHORT, WAIT);
@@ -340,24 +323,17 @@ class CallbackThreadsTest {
         redlock.acquire(LeaseRequest.anyOf(List.of("permit 1", "permit 2"), LONG).waitUpTo(WAIT));
     assertEquals(Set.of("permit 2"), permit.resources());
     held.release();
-    assertAcquired(soon(waiting));
+    assertAcquired(Await.value("it comes", waiting));
 
     masters.stop(2);
     permit.release();
     masters.startAll();
-    await("the release is repeated", () -> !masters.isHeld("permit 2"));
+    Await.until("the release is repeated", () -> !masters.isHeld("permit 2"));
 
-    Duration soon = Duration.ofSeconds(10);
-    await("its time passes", () -> renewed.remaining().compareTo(soon) < 0);
-    await("it is renewed", () -> renewed.remaining().compareTo(soon) > 0);
-    CompletableFuture<Void> closed = new CompletableFuture<>();
-    new Thread(
-            () -> {
-              redlock.close();
-              closed.complete(null);
-            })
-        .start();
-    soon(closed);
+    awaitRenewal(renewed);
+    Thread closing = new Thread(redlock::close);
+    closing.start();
+    Await.until("it closes", () -> !closing.isAlive());
   }
 
   private static AcquireResult acquired(Redlock redlock, String name) {

@@ -7,20 +7,18 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
-import io.redlock.testkit.AcquireContract;
 import io.redlock.testkit.DeploymentUnderTest;
-import io.redlock.testkit.LeaseContract;
+import io.redlock.testkit.RedlockContract;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Nested;
 
 /** The front door, over five real servers. */
 @RequiresRedis
-class JedisRedlockContractTest {
+class JedisRedlockContractTest extends RedlockContract {
 
   /** Started, and used by no test at the moment. */
   private static final Queue<RedisServers> IDLE = new ConcurrentLinkedQueue<>();
@@ -31,23 +29,8 @@ class JedisRedlockContractTest {
     IDLE.clear();
   }
 
-  @Nested
-  class Acquires extends AcquireContract {
-    @Override
-    protected DeploymentUnderTest open() {
-      return newDeployment();
-    }
-  }
-
-  @Nested
-  class Leases extends LeaseContract {
-    @Override
-    protected DeploymentUnderTest open() {
-      return newDeployment();
-    }
-  }
-
-  private static DeploymentUnderTest newDeployment() {
+  @Override
+  protected DeploymentUnderTest open() {
     RedisServers idle = IDLE.poll();
     return new OnRedis(idle != null ? idle : RedisServers.start(DeploymentUnderTest.NODES));
   }

@@ -35,23 +35,6 @@ class ExtendTest {
   @RegisterExtension final LeaseMasters masters = new LeaseMasters();
 
   @Test
-  void nodeThatCameBackEmptyHoldsTheLeaseAgainUnderTheSameToken() throws Exception {
-    Redlock redlock = masters.connect();
-    Lease lease = redlock.acquire("restarted", TTL, TTL);
-    masters.awaitHolders(5, "restarted");
-    String owner = masters.owner(0, "restarted");
-    masters.get(3).restart();
-
-    extendUntilHeldBy(5, lease, "restarted");
-    for (int node = 0; node < LeaseMasters.NODES; node++) {
-      assertEquals(owner, masters.owner(node, "restarted"));
-      assertEquals(lease.fencingToken(), masters.fence(node, "restarted"));
-    }
-    lease.release();
-    masters.awaitHolders(0, "restarted");
-  }
-
-  @Test
   void nodesThatWereDownAtTheAcquireJoinLater() throws Exception {
     masters.kill(1, 2);
     Redlock redlock = masters.connect();

@@ -13,159 +13,142 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.HolderLabel;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testkit.PatientScenes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 
 /** An inspection over real masters, adopted and guarded, in every state that they can be in. */
 @RequiresRedis
 @Tag("servers")
 class InspectTest {
 
-  private static final String HOLDER = "billing@pod-7:4211";
-  private static final Duration TTL = Duration.ofSeconds(20);
-
-  private RedisServers servers;
-  private Redlock holder;
-  private Redlock operator;
-
-  @BeforeEach
-  void start() {
-    servers = RedisServers.start(3);
-    holder = connect(HOLDER);
-    operator = connect("operator@laptop:1");
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return PatientScenes.of("lease/Inspect.txt", Operator::new);
   }
 
-  @AfterEach
-  void stop() {
-    holder.close();
-    operator.close();
-    for (RedisServer server : servers) {
-      if (server.isAlive()) {
-        server.resume();
+  /**
+   * An operator who inspects three masters, a holder, waiters, and what happens to the masters.
+   * Times are printed as {@code Ns}, blanks in values are given as {@code _}.
+   */
+  private static final class Operator implements Scenes.Actor {
+
+    private static final String HOLDER = "billing@pod-7:4211";
+    private static final Duration TTL = Duration.ofSeconds(20);
+
+    private final RedisServers servers = RedisServers.start(3);
+    private final List<Redlock> clients = new ArrayList<>();
+    private final Redlock holder = connect(HOLDER);
+    private final Redlock operator = connect("operator@laptop:1");
+    private final List<CompletableFuture<AcquireResult>> waiting = new ArrayList<>();
+    private List<List<String>> keys = List.of();
+    private long leftBeforeMillis;
+    private Optional<Lease> lease = Optional.empty();
+
+    @Override
+    public void close() {
+      clients.forEach(Redlock::close);
+      servers.forEach(RedisServer::resume);
+      servers.close();
+    }
+
+    private Redlock connect(String label) {
+      Redlock redlock = servers.patientClient().holder(label).build();
+      clients.add(redlock);
+      Await.until(
+          "all are up",
+          () -> redlock.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
+      return redlock;
+    }
+
+    @Override
+    public List<String> act(String command, String rest) throws Exception {
+      String[] words = rest.split(" ");
+      switch (command) {
+        case "hold" -> hold(rest);
+        case "release" -> lease.orElseThrow().release();
+        case "inspect" -> {
+          return List.of(text(inspect(rest)));
+        }
+        case "answers" -> {
+          return List.of(answers(inspect(rest)));
+        }
+        case "answers-again" ->
+            Await.until("it answers", () -> inspect("n").nodes().get(0).answer() != Answer.NONE);
+        case "free" -> Await.until("it is free", () -> inspect(rest).held() == Held.NO);
+        case "wait" -> wait(words[0], words[1]);
+        case "leave" -> waiting.forEach(call -> call.cancel(true));
+        case "waiting" -> awaitWaiting(words[0], Integer.parseInt(words[1]));
+        case "long-queue" -> servers.forEach(server -> fillQueue(server, rest));
+        case "watch" -> watch();
+        case "unchanged" -> assertUnchanged();
+        case "redis" -> {
+          servers
+              .get(Integer.parseInt(words[0]))
+              .command(
+                  Stream.of(words)
+                      .skip(1)
+                      .map(word -> word.replace("LONG", "x".repeat(100_000)).replace('_', ' '))
+                      .toArray(String[]::new));
+        }
+        case "pause" -> servers.get(Integer.parseInt(rest)).pause();
+        case "resume" -> servers.get(Integer.parseInt(rest)).resume();
+        case "state" ->
+            Await.until(rest, () -> states().get(Integer.parseInt(words[0])).equals(words[1]));
+        case "states?" -> {
+          return List.of(states().toString());
+        }
+        default -> throw new IllegalArgumentException("no such command");
+      }
+      return List.of();
+    }
+
+    private static String answers(Inspection inspection) {
+      String silence = "no answer in \\d\\.\\ds|not sent in time|silent for .*";
+      for (Node node : inspection.nodes()) {
+        boolean isSilent = node.answer() == Answer.NONE;
+        assertTrue(!isSilent || node.detail().matches(silence), node::toString);
+      }
+      return inspection.held() + " " + inspection.nodes().stream().map(Node::answer).toList();
+    }
+
+    private void hold(String resource) throws InterruptedException {
+      lease = Optional.of(holder.acquire(LeaseRequest.of(resource, TTL).waitUpTo(TTL)));
+      for (RedisServer server : servers) {
+        Await.until("all hold it", () -> server.command("GET", resource) != null);
       }
     }
-    servers.close();
-  }
 
-  private Redlock connect(String label) {
-    Redlock redlock = servers.patientClient().holder(label).build();
-    Await.until(
-        "all are up",
-        () -> redlock.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
-    return redlock;
-  }
-
-  private Lease onAllMasters(String resource) throws InterruptedException {
-    Lease lease = holder.acquire(LeaseRequest.of(resource, TTL).waitUpTo(TTL));
-    for (RedisServer server : servers) {
-      Await.until("all hold it", () -> server.command("GET", resource) != null);
+    private void wait(String label, String resource) {
+      LeaseRequest request = LeaseRequest.of(resource, TTL).waitUpTo(TTL.multipliedBy(3)).fair();
+      waiting.add(connect(label).acquireAsync(request));
     }
-    return lease;
-  }
 
-  private Inspection inspect(String resource) {
-    return Await.value("the answers", operator.operations().inspectAsync(resource));
-  }
-
-  private static String line(Inspection inspection, int node) {
-    Node one = inspection.nodes().get(node);
-    assertTrue(one.toString().startsWith(one.name() + " "), one::toString);
-    return one.detail();
-  }
-
-  @Test
-  void heldResourceNamesItsHolderTokenAndTimeLeft() throws Exception {
-    Lease lease = onAllMasters("held");
-    Inspection inspection = inspect("held");
-    assertEquals(Held.YES, inspection.held(), inspection::toString);
-    assertEquals(Optional.of(HOLDER), inspection.holder());
-    assertEquals(OptionalLong.of(lease.fencingToken()), inspection.token());
-    assertEquals(
-        Optional.of(HolderLabel.owner(String.valueOf(servers.get(0).command("GET", "held")))),
-        inspection.ownerId());
-    Duration left = inspection.remaining().orElseThrow();
-    assertTrue(left.compareTo(lease.remaining()) > 0, "not before the holder's own deadline");
-    assertTrue(left.compareTo(TTL) <= 0, left::toString);
-    for (int node = 0; node < 3; node++) {
-      assertTrue(
-          line(inspection, node).matches("held for 1\\ds more by " + HOLDER), "" + inspection);
-    }
-    assertFalse(inspection.toString().contains(inspection.ownerId().orElseThrow()), "a secret");
-    lease.release();
-    Await.until("it is free", () -> inspect("held").held() == Held.NO);
-    assertEquals("free", line(inspect("held"), 0));
-  }
-
-  @Test
-  void inspectionChangesNothingOnAnyMaster() throws Exception {
-    Lease lease = onAllMasters("held");
-    List<List<String>> keys = new ArrayList<>();
-    servers.forEach(server -> keys.add(server.keys("*")));
-    servers.forEach(server -> server.command("CONFIG", "RESETSTAT"));
-    long leftBefore = (Long) servers.get(0).command("PTTL", "held");
-    for (int i = 0; i < 20; i++) {
-      inspect("held");
-      assertEquals(Held.NO, inspect("never locked").held());
-    }
-    List<List<String>> after = new ArrayList<>();
-    servers.forEach(server -> after.add(server.keys("*")));
-    assertEquals(keys, after);
-    assertTrue((Long) servers.get(0).command("PTTL", "held") <= leftBefore);
-    for (RedisServer server : servers) {
-      String commands = String.valueOf(server.command("INFO", "commandstats"));
-      assertFalse(
-          commands.matches("(?s).*cmdstat_(set|del|pexpire|zadd|zrem|publish):.*"), commands);
-    }
-    assertTrue(lease.isValid());
-  }
-
-  @Test
-  void fairWaitersAreListedByTheirLabelsInTheirOrder() throws Exception {
-    onAllMasters("queue");
-    List<Redlock> waiters = new ArrayList<>();
-    List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
-    for (int i = 0; i < 3; i++) {
-      Redlock waiter = connect("waiter-" + i);
-      waiters.add(waiter);
-      calls.add(
-          waiter.acquireAsync(LeaseRequest.of("queue", TTL).waitUpTo(TTL.multipliedBy(3)).fair()));
-      int count = i + 1;
+    private void awaitWaiting(String resource, int count) {
       Await.until(
-          "it waits everywhere",
-          () -> inspect("queue").nodes().stream().allMatch(node -> node.waiting() == count));
+          "so many wait everywhere",
+          () -> inspect(resource).nodes().stream().allMatch(node -> node.waiting() == count));
     }
-    Inspection inspection = inspect("queue");
-    for (Node node : inspection.nodes()) {
-      assertEquals(List.of("waiter-0", "waiter-1", "waiter-2"), node.waiters());
-      assertTrue(node.detail().endsWith(" by " + HOLDER + ", 3 waiting"), node::toString);
-    }
-    calls.forEach(call -> call.cancel(true));
-    Await.until(
-        "all have left",
-        () -> inspect("queue").nodes().stream().allMatch(node -> node.waiting() == 0));
-    waiters.forEach(Redlock::close);
-  }
 
-  @Test
-  void longQueueIsCountedAndCut() throws Exception {
-    long untilMillis = System.currentTimeMillis() + 600_000;
-    for (RedisServer server : servers) {
-      List<String> queue = new ArrayList<>(List.of("ZADD", "redlock:queue:long"));
-      List<String> ends = new ArrayList<>(List.of("ZADD", "redlock:ends:long"));
+    /** 1,500 waiters, five of which have tickets that have expired. */
+    private static void fillQueue(RedisServer server, String resource) {
+      long untilMillis = System.currentTimeMillis() + 600_000;
+      List<String> queue = new ArrayList<>(List.of("ZADD", "redlock:queue:" + resource));
+      List<String> ends = new ArrayList<>(List.of("ZADD", "redlock:ends:" + resource));
       for (int i = 0; i < 1_500; i++) {
         String waiter = "w-" + i + "/0123456789abcdef0123456789abcdef:1";
         queue.addAll(List.of(Integer.toString(i), waiter));
@@ -174,108 +157,80 @@ class InspectTest {
       server.command(queue.toArray(String[]::new));
       server.command(ends.toArray(String[]::new));
     }
-    Node node = inspect("long").nodes().get(0);
-    assertEquals(1_000, node.waiting());
-    List<String> first = Stream.iterate(5, i -> i + 1).limit(20).map(i -> "w-" + i).toList();
-    assertEquals(first, node.waiters(), "those whose tickets have expired are left out");
-  }
 
-  @Test
-  void hungMasterDelaysAnInspectionByANodeTimeoutAndIsNamed() throws Exception {
-    onAllMasters("held");
-    servers.get(0).pause();
-    Inspection inspection = inspect("held");
-    assertEquals(Held.YES, inspection.held(), inspection::toString);
-    assertEquals(Answer.NONE, inspection.nodes().get(0).answer());
-    assertTrue(
-        line(inspection, 0).matches("no answer in \\d\\.\\ds|not sent in time|silent for .*"),
-        inspection::toString);
-    Await.until("it is silent", () -> operator.operations().nodes().get(0).state() == State.SILENT);
-    assertEquals("silent for more than 4000ms", line(inspect("held"), 0));
-    servers.get(0).resume();
-    Await.until("it answers again", () -> inspect("held").nodes().get(0).answer() != Answer.NONE);
-  }
-
-  @Test
-  void masterThatLostItsDataIsNoWitnessThatTheResourceIsFree() throws Exception {
-    onAllMasters("held");
-    servers.get(2).command("DEL", "held");
-    assertEquals(Held.YES, inspect("held").held());
-    servers.get(1).command("FLUSHALL");
-    Inspection inspection = inspect("held");
-    assertEquals(Held.UNKNOWN, inspection.held(), inspection::toString);
-    assertEquals(Answer.DOUBTFUL, inspection.nodes().get(1).answer());
-    Await.until(
-        "it abstains", () -> operator.operations().nodes().get(1).state() == State.ABSTAINING);
-    Inspection later = inspect("held");
-    assertEquals(Answer.FREE, later.nodes().get(2).answer());
-    assertTrue(line(later, 1).startsWith("free, but abstains: "), later::toString);
-    assertEquals(Held.UNKNOWN, later.held(), later::toString);
-  }
-
-  @Test
-  void keyOfAnotherClientOrVersionIsCalledWhatItIs() throws Exception {
-    String unlabelled = "0123456789abcdef0123456789abcdef";
-    List<String> values = List.of(unlabelled, "3;v9 a value with blanks", "x".repeat(100_000));
-    for (int node = 0; node < 3; node++) {
-      servers.get(node).command("SET", "foreign", values.get(node), "PX", "20000");
+    private List<List<String>> keys() {
+      return IntStream.range(0, 3).mapToObj(node -> servers.get(node).keys("*")).toList();
     }
-    Inspection inspection = inspect("foreign");
-    assertEquals(Held.NO, inspection.held(), "three owners, one key each");
-    assertTrue(line(inspection, 0).endsWith(" by a client without a label"), "" + inspection);
-    String other = " by another Redlock client, or another version of this one";
-    assertTrue(line(inspection, 1).endsWith(other), inspection::toString);
-    assertTrue(line(inspection, 2).endsWith(other), inspection::toString);
-    assertTrue(
-        inspection.nodes().get(2).ownerId().orElseThrow().startsWith("sha1:"), "no answer is long");
-    assertFalse(inspection.toString().contains("blanks"), "values are not shown");
 
-    servers.forEach(server -> server.command("SET", "foreign", values.get(1)));
-    Inspection held = inspect("foreign");
-    assertEquals(Held.YES, held.held());
-    assertEquals(Optional.empty(), held.holder());
-    assertEquals(Optional.empty(), held.remaining(), "it has no end");
-    assertEquals(OptionalLong.empty(), held.token());
-    assertTrue(line(held, 0).startsWith("held without limit by another"), held::toString);
-  }
+    private long leftMillis() {
+      return (Long) servers.get(0).command("PTTL", "held");
+    }
 
-  @Test
-  void keyOfAnotherTypeAndForeignCounterAreNamedAndHarmNoNode() throws Exception {
-    servers.get(0).command("HSET", "odd", "field", "value");
-    servers.get(1).command("SET", "redlock:fence:odd", "not a number");
-    servers.get(2).command("SET", "redlock:ends:odd", "no sorted set");
-    Inspection inspection = inspect("odd");
-    assertTrue(
-        line(inspection, 0).contains("a key of another application has this name"),
-        "" + inspection);
-    assertTrue(
-        line(inspection, 1).contains("redlock:fence:<key> holds no counter"), "" + inspection);
-    assertTrue(line(inspection, 2).contains("redlock:ends:<key>"), inspection::toString);
-    assertEquals(Held.UNKNOWN, inspection.held());
-    operator
-        .operations()
-        .nodes()
-        .forEach(node -> assertEquals(State.UP, node.state(), node::toString));
-  }
+    private void watch() {
+      servers.forEach(server -> server.command("CONFIG", "RESETSTAT"));
+      keys = keys();
+      leftBeforeMillis = leftMillis();
+    }
 
-  @Test
-  void userWithoutTheRightToReadQueuesHasNoFaultyNode() throws Exception {
-    onAllMasters("held");
-    servers.get(0).command("ACL", "SETUSER", "default", "-zrange", "-zrangebyscore");
-    assertTrue(line(inspect("held"), 0).endsWith(" by " + HOLDER), "nobody waits");
-    servers.get(0).command("ZADD", "redlock:ends:held", "9999999999999", "x:1");
-    assertTrue(line(inspect("held"), 0).contains("allow it with ACL SETUSER"), "it says so");
-    assertEquals(State.UP, operator.operations().nodes().get(0).state());
-  }
+    private void assertUnchanged() {
+      assertEquals(keys, keys());
+      assertTrue(leftMillis() <= leftBeforeMillis);
+      for (RedisServer server : servers) {
+        String commands = String.valueOf(server.command("INFO", "commandstats"));
+        assertFalse(
+            commands.matches("(?s).*cmdstat_(set|del|pexpire|zadd|zrem|publish):.*"), commands);
+      }
+      assertTrue(lease.orElseThrow().isValid());
+    }
 
-  @Test
-  void replicaIsNoWitness() throws Exception {
-    onAllMasters("held");
-    servers.get(0).command("REPLICAOF", "127.0.0.1", "1");
-    Await.until(
-        "it is refused", () -> operator.operations().nodes().get(0).state() == State.MISCONFIGURED);
-    Inspection inspection = inspect("held");
-    assertEquals(Answer.NONE, inspection.nodes().get(0).answer());
-    assertTrue(line(inspection, 0).contains("it is a replica"), inspection::toString);
+    private List<String> states() {
+      return operator.operations().nodes().stream().map(node -> node.state().name()).toList();
+    }
+
+    private Inspection inspect(String resource) {
+      return Await.value("the answers", operator.operations().inspectAsync(resource));
+    }
+
+    /** What it says, after a check of what cannot be printed. */
+    private String text(Inspection inspection) {
+      lease
+          .filter(it -> it.isValid() && it.resource().equals(inspection.resource()))
+          .ifPresent(it -> assertIsOf(it, inspection));
+      for (Node node : inspection.nodes()) {
+        assertTrue(node.toString().startsWith(node.name() + " "), node::toString);
+        node.ownerId()
+            .ifPresent(
+                secret -> {
+                  assertTrue(secret.length() < 100, "no answer is long");
+                  assertFalse(inspection.toString().contains(secret), "a secret");
+                });
+      }
+      List<String> lines =
+          inspection.nodes().stream()
+              .map(node -> node.detail() + (node.waiting() == 0 ? "" : " " + node.waiters()))
+              .map(line -> line.replaceAll("\\b\\d+(\\.\\d)?s\\b", "Ns"))
+              .toList();
+      return inspection.held()
+          + inspection.holder().map(it -> " by " + it).orElse("")
+          + (inspection.remaining().isPresent() ? ", for a time" : "")
+          + (inspection.token().isPresent() ? ", at a token" : "")
+          + ": "
+          + String.join("; ", Scenes.brief(lines));
+    }
+
+    private void assertIsOf(Lease held, Inspection inspection) {
+      inspection.token().ifPresent(token -> assertEquals(held.fencingToken(), token));
+      Object value = servers.get(1).command("GET", held.resource());
+      inspection
+          .ownerId()
+          .ifPresent(it -> assertEquals(HolderLabel.owner(String.valueOf(value)), it));
+      inspection
+          .remaining()
+          .ifPresent(
+              left -> {
+                assertTrue(left.compareTo(held.remaining()) > 0, "not before its own deadline");
+                assertTrue(left.compareTo(TTL) <= 0, left::toString);
+              });
+    }
   }
 }

@@ -13,7 +13,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
@@ -60,6 +62,7 @@ class LossTest {
     List<Long> lossNanos = new ArrayList<>();
     List<CompletableFuture<Long>> signals = new ArrayList<>();
     AtomicInteger stillValid = new AtomicInteger();
+    Set<String> threads = ConcurrentHashMap.newKeySet();
     for (int i = 0; i < count; i++) {
       Lease lease = redlock.acquire("hung-" + i, TTL, WAIT);
       long remaining = lease.remaining().toNanos();
@@ -73,6 +76,7 @@ class LossTest {
               () -> {
                 long toldNanos = System.nanoTime();
                 stillValid.addAndGet(lease.isValid() ? 1 : 0);
+                threads.add(Thread.currentThread().getName());
                 signal.complete(toldNanos);
               });
     }
@@ -102,6 +106,7 @@ class LossTest {
     assertTrue(latest < MARGIN.toNanos(), "told " + latest + " ns after the margin began");
     assertTrue(least > 0, "a node let go " + -least + " ns before the holder was told");
     assertEquals(0, stillValid.get());
+    assertEquals(Set.of("users-callbacks"), threads);
 
     load.join();
     for (Lease lease : leases) {
@@ -196,33 +201,5 @@ class LossTest {
     Await.until("all are told", () -> told.stream().allMatch(times -> times.get() > 0));
     told.forEach(times -> assertEquals(1, times.get()));
     assertEquals(leases.size(), events.ended.size());
-  }
-
-  @Test
-  void callbacksRunOnTheUsersExecutor() throws Exception {
-    Redlock brief =
-        masters.connect(settings -> settings.nodeTimeout(NODE_TIMEOUT).callbackExecutor(callbacks));
-    Redlock redlock = masters.connect(settings -> settings.callbackExecutor(callbacks));
-    List<CompletableFuture<String>> threads = new ArrayList<>();
-    CompletableFuture<String> ofLoss;
-    do { // anew, if it was lost before its dependent was there, which this thread runs then
-      Lease lost = brief.acquire("lost", SHORT, WAIT);
-      ofLoss = lost.ended().thenApply(end -> threadName()).toCompletableFuture();
-    } while (threadName().equals(ofLoss.getNow("")));
-    threads.add(ofLoss);
-    Lease released = redlock.acquire("released", TTL, WAIT);
-    threads.add(released.ended().thenApply(end -> threadName()).toCompletableFuture());
-    masters.pause(0, 1, 2); // so that nothing is complete before it is listened to
-    threads.add(released.extendAsync(TTL).thenApply(result -> threadName()));
-    threads.add(redlock.acquireAsync(LeaseRequest.of("x", TTL)).thenApply(r -> threadName()));
-    masters.resume(0, 1, 2);
-    released.release();
-    for (CompletableFuture<String> thread : threads) {
-      assertEquals("users-callbacks", Await.value("a callback", thread));
-    }
-  }
-
-  private static String threadName() {
-    return Thread.currentThread().getName();
   }
 }

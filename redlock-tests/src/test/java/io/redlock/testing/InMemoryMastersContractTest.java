@@ -2,34 +2,17 @@ package io.redlock.testing;
 
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
-import io.redlock.testkit.AcquireContract;
 import io.redlock.testkit.DeploymentUnderTest;
-import io.redlock.testkit.LeaseContract;
+import io.redlock.testkit.RedlockContract;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
-import org.junit.jupiter.api.Nested;
 
 /** What users test against keeps what the real thing promises. */
-class InMemoryMastersContractTest {
+class InMemoryMastersContractTest extends RedlockContract {
 
-  @Nested
-  class Acquires extends AcquireContract {
-    @Override
-    protected DeploymentUnderTest open() {
-      return newDeployment();
-    }
-  }
-
-  @Nested
-  class Leases extends LeaseContract {
-    @Override
-    protected DeploymentUnderTest open() {
-      return newDeployment();
-    }
-  }
-
-  private static DeploymentUnderTest newDeployment() {
+  @Override
+  protected DeploymentUnderTest open() {
     return new InMemory();
   }
 

@@ -1,15 +1,18 @@
 package io.redlock.testkit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.FreeResult;
+import io.redlock.Inspection;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseStatus;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.scenes.Scenes;
@@ -21,7 +24,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
@@ -173,6 +178,12 @@ final class ContractStage implements Scenes.Actor {
       }
       case "cancel" -> assertTrue(waiting.remove().cancel(false));
       case "closes" -> client.close();
+      case "leases" -> {
+        return List.of(client.operations().leases().stream().map(this::text).toList().toString());
+      }
+      case "inspects" -> {
+        return List.of(text(Await.value("it", client.operations().inspectAsync(name("n")))));
+      }
       case "frees" -> {
         return free(names.split(","), words);
       }
@@ -183,15 +194,19 @@ final class ContractStage implements Scenes.Actor {
 
   private LeaseRequest request(List<String> words) {
     Duration ttl = TTL;
-    List<String> names = List.of("n");
+    List<String> names = List.of(name("n"));
     for (String word : words) {
       if (word.startsWith("for=")) {
         ttl = seconds(word.substring(4));
-      } else if (word.startsWith("on=")) {
-        names = List.of(word.substring(3).split(","));
+      } else if (word.contains("=")) {
+        names =
+            List.of(word.substring(word.indexOf('=') + 1).split(",")).stream()
+                .map(this::name)
+                .toList();
       }
     }
-    LeaseRequest request = LeaseRequest.ofAll(names.stream().map(this::name).toList(), ttl);
+    boolean isAny = words.stream().anyMatch(word -> word.startsWith("any="));
+    LeaseRequest request = isAny ? LeaseRequest.anyOf(names, ttl) : LeaseRequest.ofAll(names, ttl);
     request = words.contains("fair") ? request.fair() : request;
     request = words.contains("briefly") ? request.waitUpTo(Duration.ofMillis(100)) : request;
     return words.contains("shared") ? request.shared() : request;
@@ -239,12 +254,63 @@ final class ContractStage implements Scenes.Actor {
     List<LeaseEnd> told = new CopyOnWriteArrayList<>();
     ends.put(lease, told);
     lease.ended().thenAccept(told::add);
-    List<String> names =
-        lease.resources().stream().map(it -> it.substring(prefix.length())).sorted().toList();
+    for (Lease other : leases.subList(0, leases.size() - 1)) {
+      boolean shares = other.resources().stream().anyMatch(lease.resources()::contains);
+      boolean excludes = shares && !(lease.isShared() && other.isShared());
+      assertFalse(excludes && other.isValid(), () -> other + " and " + lease);
+    }
     return "lease "
         + leases.size()
-        + (names.equals(List.of("n")) ? "" : " on " + String.join(", ", names))
+        + names(lease.resources())
         + (lease.isShared() ? ", shared" : "");
+  }
+
+  /** Which of several it is may be chance. */
+  private String names(Set<String> resources) {
+    List<String> names =
+        resources.stream().map(it -> it.substring(prefix.length())).sorted().toList();
+    return names.equals(List.of("n"))
+        ? ""
+        : " on " + String.join(", ", names).replaceFirst("^\\d$", "one");
+  }
+
+  private int number(long token) {
+    return leases.stream().map(Lease::fencingToken).toList().indexOf(token) + 1;
+  }
+
+  private String text(LeaseStatus status) {
+    int number = number(status.fencingToken());
+    assertTrue(status.remaining().compareTo(leases.get(number - 1).remaining()) >= 0);
+    return "lease "
+        + number
+        + names(status.resources())
+        + ", "
+        + status.holds()
+        + " holds"
+        + (status.renewed() ? ", renewed" : "");
+  }
+
+  private String text(Inspection inspection) {
+    assertEquals(name("n"), inspection.resource());
+    assertEquals(DeploymentUnderTest.NODES, inspection.nodes().size());
+    assertEquals(3, inspection.quorum());
+    String by =
+        inspection.holder().equals(Optional.of("readers"))
+            ? " by " + inspection.reading() + " readers"
+            : "";
+    for (Inspection.Reader reader : inspection.readers()) {
+      assertTrue(reader.remaining().compareTo(TTL) <= 0);
+      assertTrue(reader.remaining().compareTo(Duration.ZERO) > 0);
+    }
+    for (Lease lease : leases) {
+      if (OptionalLong.of(lease.fencingToken()).equals(inspection.token()) && by.isEmpty()) {
+        by = " by lease " + (leases.indexOf(lease) + 1);
+        Duration remaining = inspection.remaining().orElseThrow();
+        assertTrue(remaining.compareTo(TTL) <= 0, inspection::toString);
+        assertTrue(remaining.compareTo(lease.remaining()) > 0, inspection::toString);
+      }
+    }
+    return "held " + inspection.held() + by;
   }
 
   /** All of them at once; as in {@code frees 1 +1}, at a token above that of a lease. */
