@@ -65,29 +65,32 @@ class CallbackThreadsTest {
       this.atTheEndToo = atTheEndToo;
     }
 
-    @Override
-    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+    private void blocks() {
       blocked.incrementAndGet();
       block();
     }
 
     @Override
+    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+      blocks();
+    }
+
+    @Override
     public void onExtend(Lease lease, ExtendResult result, Duration took) {
-      block();
+      blocks();
     }
 
     @Override
     public void onEnd(Lease lease, LeaseEnd end, Duration held) {
       told.complete(end);
       if (atTheEndToo) {
-        blocked.incrementAndGet();
-        block();
+        blocks();
       }
     }
 
     @Override
     public void onNodeState(NodeStatus status) {
-      block();
+      blocks();
     }
   }
 

@@ -2,7 +2,6 @@ package io.redlock.jedis;
 
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
-import io.redlock.RedlockListener;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -44,9 +43,8 @@ class JedisRedlockContractTest extends RedlockContract {
     }
 
     @Override
-    public Redlock connect(Duration nodeTimeout, RedlockListener listener) {
-      JedisRedlock.Builder builder =
-          JedisRedlock.builder().nodeTimeout(nodeTimeout).listener(listener);
+    public Redlock connect(Duration nodeTimeout) {
+      JedisRedlock.Builder builder = JedisRedlock.builder().nodeTimeout(nodeTimeout);
       for (String address : servers.addresses()) {
         builder.node(address);
       }

@@ -1,7 +1,6 @@
 package io.redlock.testing;
 
 import io.redlock.Redlock;
-import io.redlock.RedlockListener;
 import io.redlock.testkit.DeploymentUnderTest;
 import io.redlock.testkit.RedlockContract;
 import java.time.Duration;
@@ -21,8 +20,8 @@ class InMemoryMastersContractTest extends RedlockContract {
     private final Set<Integer> dead = new HashSet<>();
 
     @Override
-    public Redlock connect(Duration nodeTimeout, RedlockListener listener) {
-      return masters.connect(settings -> settings.nodeTimeout(nodeTimeout).listener(listener));
+    public Redlock connect(Duration nodeTimeout) {
+      return masters.connect(settings -> settings.nodeTimeout(nodeTimeout));
     }
 
     @Override

@@ -1,7 +1,6 @@
 package io.redlock.testkit;
 
 import io.redlock.Redlock;
-import io.redlock.RedlockListener;
 import java.time.Duration;
 
 /** Five masters, any number of clients, and a look behind them that goes through no client. */
@@ -9,13 +8,11 @@ public interface DeploymentUnderTest extends AutoCloseable {
 
   int NODES = 5;
 
-  /** A client of its own, as in another process, whose living nodes are up. */
-  default Redlock connect(Duration nodeTimeout) {
-    return connect(nodeTimeout, new RedlockListener() {});
-  }
-
-  /** A client with a listener; closed with the deployment. */
-  Redlock connect(Duration nodeTimeout, RedlockListener listener);
+  /**
+   * A client of its own, as in another process, whose living nodes are up; closed with the
+   * deployment.
+   */
+  Redlock connect(Duration nodeTimeout);
 
   /** On how many of the living nodes somebody holds the resource. */
   int holders(String resource);

@@ -45,6 +45,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GateProxy implements AutoCloseable {
 
+  private static final String HERE = "127.0.0.1";
+
   /** How much of what passed is remembered. */
   private static final int MAX_PASSED = 10_000;
 
@@ -79,32 +81,29 @@ public final class GateProxy implements AutoCloseable {
   private final List<Link> links = new ArrayList<>(); // touched by the owner thread only
 
   private GateProxy(
-      String serverHost,
-      int serverPort,
-      InetAddress host,
-      int port,
+      InetSocketAddress server,
+      ServerSocket listener,
       Consumer<Exchange> observer,
-      Function<InputStream, Frames> framing)
-      throws IOException {
+      Function<InputStream, Frames> framing) {
+    this.serverAddress = server;
+    this.listener = listener;
     this.observer = observer;
     this.framing = framing;
-    this.serverAddress = new InetSocketAddress(serverHost, serverPort);
-    this.listener = listen(host, port);
     this.owner =
         new ScheduledThreadPoolExecutor(
-            1, task -> daemon(task, "gate-" + serverPort), new DiscardPolicy());
+            1, task -> daemon(task, "gate-" + server.getPort()), new DiscardPolicy());
     owner.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-    this.acceptor = daemon(this::accept, "gate-accept-" + serverPort);
+    this.acceptor = daemon(this::accept, "gate-accept-" + server.getPort());
     acceptor.start();
   }
 
   /** On a port of its own, which nobody else is given while a test has the proxy closed. */
-  private static ServerSocket listen(InetAddress host, int port) throws IOException {
+  private static ServerSocket listen(String host, int port) throws IOException {
     int attempts = port == 0 ? 5 : 1;
     while (true) {
       try {
         int chosen = port == 0 ? RedisServer.freePort() : port;
-        return new ServerSocket(chosen, 50, host);
+        return new ServerSocket(chosen, 50, InetAddress.getByName(host));
       } catch (BindException e) {
         if (--attempts == 0) {
           throw e;
@@ -120,40 +119,34 @@ public final class GateProxy implements AutoCloseable {
 
   /** The same on the port of a proxy that was closed. */
   public static GateProxy to(RedisServer server, int port) {
-    return to(server, port, exchange -> {});
+    return at(HERE, port, server);
   }
 
   /** The same at an address of this machine. */
   public static GateProxy at(String host, int port, RedisServer server) {
-    try {
-      InetAddress address = InetAddress.getByName(host);
-      return new GateProxy(
-          server.host(), server.port(), address, port, exchange -> {}, RespFrames::new);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return open(server.host(), server.port(), host, port, exchange -> {}, RespFrames::new);
   }
 
   /** A proxy that tells, on the thread that reads from the server, what the server has answered. */
   public static GateProxy to(RedisServer server, Consumer<Exchange> observer) {
-    return to(server, 0, observer);
-  }
-
-  private static GateProxy to(RedisServer server, int port, Consumer<Exchange> observer) {
-    try {
-      InetAddress host = InetAddress.getLoopbackAddress();
-      return new GateProxy(server.host(), server.port(), host, port, observer, RespFrames::new);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return open(server.host(), server.port(), HERE, 0, observer, RespFrames::new);
   }
 
   /** A proxy in front of a member of ZooKeeper on this machine. */
   public static GateProxy toZooKeeper(int serverPort) {
+    return open(HERE, serverPort, HERE, 0, exchange -> {}, GateProxy::counted);
+  }
+
+  private static GateProxy open(
+      String serverHost,
+      int serverPort,
+      String host,
+      int port,
+      Consumer<Exchange> observer,
+      Function<InputStream, Frames> framing) {
     try {
-      InetAddress host = InetAddress.getLoopbackAddress();
-      return new GateProxy(
-          host.getHostAddress(), serverPort, host, 0, exchange -> {}, GateProxy::counted);
+      InetSocketAddress server = new InetSocketAddress(serverHost, serverPort);
+      return new GateProxy(server, listen(host, port), observer, framing);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -385,17 +378,7 @@ public final class GateProxy implements AutoCloseable {
   }
 
   /** A whole request or reply. */
-  private static final class Frame {
-    final Way way;
-    final byte[] bytes;
-    final String request;
-    final long arrivedNanos = System.nanoTime();
-
-    Frame(Way way, byte[] bytes, String request) {
-      this.way = way;
-      this.bytes = bytes;
-      this.request = request;
-    }
+  private record Frame(Way way, byte[] bytes, String request, long arrivedNanos) {
 
     boolean carries(String text) {
       return request.contains(text);
@@ -432,22 +415,18 @@ public final class GateProxy implements AutoCloseable {
     }
 
     private Frame frameOf(byte[] bytes) {
+      long arrivedNanos = System.nanoTime();
       if (gate == requests) {
-        return new Frame(this, bytes, text(bytes));
+        return new Frame(this, bytes, text(bytes), arrivedNanos);
       }
       Asked asked = RespFrames.isPush(bytes) ? null : link.unanswered.poll();
       if (asked == null) {
-        return new Frame(this, bytes, "");
+        return new Frame(this, bytes, "", arrivedNanos);
       }
-      Frame frame = new Frame(this, bytes, asked.request);
       observer.accept(
           new Exchange(
-              asked.request,
-              asked.arrivedNanos,
-              asked.forwardedNanos,
-              text(bytes),
-              frame.arrivedNanos));
-      return frame;
+              asked.request, asked.arrivedNanos, asked.forwardedNanos, text(bytes), arrivedNanos));
+      return new Frame(this, bytes, asked.request, arrivedNanos);
     }
 
     void write(Frame frame) {

@@ -12,7 +12,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.ExtendResult;
 import io.redlock.FreeResult;
 import io.redlock.Inspection;
 import io.redlock.Inspection.Answer;
@@ -27,7 +26,6 @@ import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
-import io.redlock.RedlockListener;
 import io.redlock.ReleaseResult;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
@@ -35,20 +33,18 @@ import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DynamicContainer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -137,10 +133,6 @@ public abstract class RedlockContract {
 
   static List<String> names(List<NodeStatus> nodes) {
     return nodes.stream().map(NodeStatus::name).toList();
-  }
-
-  List<String> names(int count) {
-    return IntStream.range(0, count).mapToObj(i -> resource + "/" + i).toList();
   }
 
   static boolean isWaiting(Thread thread) {
@@ -319,11 +311,7 @@ public abstract class RedlockContract {
           assertEquals(FreeResult.Outcome.OTHER_HOLDER, one.outcome(), one::toString);
           FreeResult freed = bob.operations().free(resource);
           assertEquals(FreeResult.Outcome.FREED, freed.outcome(), freed::toString);
-          for (List<LeaseEnd> each : ends) {
-            Await.until("the loss is told", () -> !each.isEmpty());
-            assertEquals(List.of(Cause.REFUSED), causes(each));
-            assertTrue(each.get(0).detail().startsWith("an operator set it free"), each::toString);
-          }
+          ends.forEach(RedlockContract::assertSetFree);
           return ends;
         });
     assertFalse(bob.acquire(waiting()).isShared());
@@ -388,50 +376,30 @@ public abstract class RedlockContract {
 
   // Bad arguments.
 
+  /** The faults that depend on a deployment; {@code Settings.txt} has them all. */
   @Test
-  void badArgumentFailsBeforeAnythingIsSent() {
-    rejects("blank", LeaseRequest.of("  ", TTL));
-    rejects("512", LeaseRequest.of("x".repeat(513), TTL));
-    rejects("reserved", LeaseRequest.of("redlock:x", TTL));
-    rejects("positive", LeaseRequest.of(resource, Duration.ZERO));
-    rejects("positive", LeaseRequest.of(resource, Duration.ofSeconds(-1)));
-    rejects("31s", LeaseRequest.of(resource, Duration.ofSeconds(31)));
-    rejects("nodeTimeout", LeaseRequest.of(resource, NODE_TIMEOUT.multipliedBy(2)));
-    rejects("name 1 to 1000", LeaseRequest.anyOf(List.of(), TTL));
-    rejects("1001 resources", LeaseRequest.anyOf(names(1_001), TTL));
-    rejects("17 resources", LeaseRequest.ofAll(names(17), TTL));
-    rejects("fair() with 2 resources", LeaseRequest.ofAll(names(2), TTL).fair());
-    rejects("fair() with anyOf()", LeaseRequest.anyOf(names(2), TTL).fair());
-    rejects("shared() with 2 resources", LeaseRequest.ofAll(names(2), TTL).shared());
-    rejects("shared() with anyOf()", LeaseRequest.anyOf(names(2), TTL).shared());
-    rejects("renewFor 0s is not positive", LeaseRequest.of(resource, TTL).renewFor(Duration.ZERO));
-    rejects("negative", LeaseRequest.of(resource, TTL).waitUpTo(Duration.ofMillis(-1)));
+  void badArgumentFailsBeforeAnythingIsSentAndEveryFaultIsNamed() {
+    rejects(LeaseRequest.of("redlock:x", TTL), "reserved");
+    rejects(LeaseRequest.of("x".repeat(513), TTL), "512");
+    rejects(LeaseRequest.of(resource, Duration.ofSeconds(31)), "31s");
+    rejects(LeaseRequest.of(resource, NODE_TIMEOUT.multipliedBy(2)), "nodeTimeout");
+    rejects(
+        LeaseRequest.of("  ", Duration.ZERO).waitUpTo(Duration.ofMillis(-1)),
+        "blank",
+        "positive",
+        "negative");
     assertEquals(0, deployment.holders(resource));
   }
 
-  @Test
-  void everyFaultOfARequestIsNamedAtOnce() {
-    IllegalArgumentException refused =
-        rejects("blank", LeaseRequest.of("", Duration.ZERO).waitUpTo(Duration.ofMillis(-1)));
-    assertTrue(refused.getMessage().contains("positive"), refused::getMessage);
-    assertTrue(refused.getMessage().contains("negative"), refused::getMessage);
-  }
-
-  @Test
-  void badTtlOfAnExtendLeavesTheLeaseAsItWas() throws Exception {
-    Lease lease = acquire(alice);
-    assertThrows(IllegalArgumentException.class, () -> lease.extend(Duration.ofSeconds(31)));
-    assertThrows(IllegalArgumentException.class, () -> lease.extendAsync(Duration.ZERO));
-    assertTrue(lease.isValid());
-  }
-
-  private IllegalArgumentException rejects(String word, LeaseRequest request) {
-    assertThrows(IllegalArgumentException.class, () -> alice.acquireAsync(request));
-    assertThrows(IllegalArgumentException.class, () -> alice.acquire(request));
-    IllegalArgumentException refused =
-        assertThrows(IllegalArgumentException.class, () -> alice.tryAcquire(request));
-    assertTrue(refused.getMessage().contains(word), refused::getMessage);
-    return refused;
+  private void rejects(LeaseRequest request, String... faults) {
+    for (Executable call :
+        List.<Executable>of(
+            () -> alice.acquireAsync(request),
+            () -> alice.acquire(request),
+            () -> alice.tryAcquire(request))) {
+      String message = assertThrows(IllegalArgumentException.class, call).getMessage();
+      assertTrue(Stream.of(faults).allMatch(message::contains), message);
+    }
   }
 
   // Release and end.
@@ -537,25 +505,29 @@ public abstract class RedlockContract {
 
   // Set free by an operator.
 
-  @Test
-  void holderThatIsSetFreeLearnsItAndTheNextComesAfterItsDeadline() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void holderThatIsSetFreeLearnsItAndTheNextComesAfterItsDeadline(boolean renews) throws Exception {
     Redlock holder = deployment.connect(BRIEF_TIMEOUT);
     Lease lease =
         Await.inTime(
             BRIEF_TTL,
             ttl -> {
-              Lease held = holder.acquire(brief(ttl));
+              LeaseRequest request = brief(ttl);
+              Lease held =
+                  holder.acquire(renews ? request.renewFor(Duration.ofMinutes(10)) : request);
               List<LeaseEnd> ends = endsOf(held);
-              FreeResult freed = bob.operations().free(resource);
+              FreeResult freed = bob.operations().free(resource, held.fencingToken());
               assertEquals(FreeResult.Outcome.FREED, freed.outcome(), freed::toString);
-              assertEquals(NODES, freed.votes().count(Vote.YES), freed::toString);
-              Duration left = held.remaining();
-              assertTrue(freed.grantableIn().orElseThrow().compareTo(left) > 0, freed::toString);
-              assertContended(bob.tryAcquire(resource, TTL));
-              assertLost(held.extend(ttl));
-              Await.until("the loss is told", () -> !ends.isEmpty());
-              assertEquals(List.of(Cause.REFUSED), causes(ends));
-              assertTrue(ends.get(0).detail().startsWith("an operator set it free"));
+              if (!renews) { // then it learns it with its next renewal
+                assertEquals(NODES, freed.votes().count(Vote.YES), freed::toString);
+                Duration left = held.remaining();
+                assertTrue(freed.grantableIn().orElseThrow().compareTo(left) > 0, freed::toString);
+                assertContended(bob.tryAcquire(resource, TTL));
+                assertLost(held.extend(ttl));
+              }
+              assertSetFree(ends);
+              assertFalse(held.isValid());
               return held;
             });
     Lease next = bob.acquire(waiting());
@@ -563,22 +535,10 @@ public abstract class RedlockContract {
     assertTrue(next.isValid());
   }
 
-  @Test
-  void renewedLeaseThatIsSetFreeIsLostWithItsNextRenewal() throws Exception {
-    Redlock holder = deployment.connect(BRIEF_TIMEOUT);
-    Await.inTime(
-        BRIEF_TTL,
-        ttl -> {
-          Lease lease = holder.acquire(brief(ttl).renewFor(Duration.ofMinutes(10)));
-          List<LeaseEnd> ends = endsOf(lease);
-          FreeResult freed = bob.operations().free(resource, lease.fencingToken());
-          assertEquals(FreeResult.Outcome.FREED, freed.outcome(), freed::toString);
-          Await.until("the loss is told", () -> !ends.isEmpty());
-          assertEquals(List.of(Cause.REFUSED), causes(ends));
-          assertTrue(ends.get(0).detail().startsWith("an operator set it free"), ends::toString);
-          assertFalse(lease.isValid());
-          return lease;
-        });
+  private static void assertSetFree(List<LeaseEnd> ends) {
+    Await.until("the loss is told", () -> !ends.isEmpty());
+    assertEquals(List.of(Cause.REFUSED), causes(ends));
+    assertTrue(ends.get(0).detail().startsWith("an operator set it free"), ends::toString);
   }
 
   @Test
@@ -630,39 +590,5 @@ public abstract class RedlockContract {
         late.operations().nodes().get(2).reason().orElse("").isBlank(),
         late.operations().nodes()::toString);
     assertEquals(State.UP, late.operations().nodes().get(0).state());
-  }
-
-  // The service itself.
-
-  @Test
-  void listenerIsToldAndItsFailuresAreContained() throws Exception {
-    Queue<String> told = new ConcurrentLinkedQueue<>();
-    Redlock watched =
-        deployment.connect(
-            NODE_TIMEOUT,
-            new RedlockListener() {
-              @Override
-              public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-                told.add("acquire " + result.outcome());
-                throw new IllegalStateException("thrown by a listener, on purpose");
-              }
-
-              @Override
-              public void onExtend(Lease lease, ExtendResult result, Duration took) {
-                told.add("extend " + result.outcome());
-              }
-
-              @Override
-              public void onEnd(Lease lease, LeaseEnd end, Duration held) {
-                told.add("end " + end.cause());
-              }
-            });
-    Lease lease = acquire(watched);
-    lease.extend(TTL);
-    lease.release();
-    Await.until(
-        "the listener was told of everything",
-        () ->
-            Set.copyOf(told).equals(Set.of("acquire ACQUIRED", "extend EXTENDED", "end RELEASED")));
   }
 }

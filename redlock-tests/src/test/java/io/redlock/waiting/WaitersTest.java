@@ -3,6 +3,7 @@ package io.redlock.waiting;
 import static io.redlock.testbed.Results.assertContended;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -25,8 +26,13 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -144,36 +150,22 @@ class WaitersTest {
   void interruptedAndCancelledWaitersLeaveNothingBehind(boolean fair) throws Exception {
     Lease held = masters.connect().acquire(renewed());
     Redlock bob = masters.connect();
-    List<Thread> threads = new ArrayList<>();
-    AtomicInteger interrupted = new AtomicInteger();
-    List<CompletableFuture<AcquireResult>> futures = new ArrayList<>();
+    ExecutorService threads = Executors.newFixedThreadPool(10);
+    List<Future<Lease>> interrupted = new ArrayList<>();
+    List<CompletableFuture<AcquireResult>> cancelled = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
-      Thread thread =
-          new Thread(
-              () ->
-                  assertThrows(
-                      InterruptedException.class,
-                      () -> {
-                        try {
-                          bob.acquire(request(fair));
-                        } catch (InterruptedException e) {
-                          interrupted.incrementAndGet();
-                          throw e;
-                        }
-                      }));
-      thread.start();
-      threads.add(thread);
-      futures.add(bob.acquireAsync(request(fair)));
+      interrupted.add(threads.submit(() -> bob.acquire(request(fair))));
+      cancelled.add(bob.acquireAsync(request(fair)));
     }
     if (fair) {
       awaitQueue(1); // ten threads and ten futures of one process
     }
-    futures.forEach(future -> future.cancel(false));
-    threads.forEach(Thread::interrupt);
-    for (Thread thread : threads) {
-      thread.join(60_000);
+    cancelled.forEach(future -> future.cancel(false));
+    threads.shutdownNow();
+    for (Future<Lease> each : interrupted) {
+      Throwable failure = assertThrows(ExecutionException.class, each::get).getCause();
+      assertInstanceOf(InterruptedException.class, failure);
     }
-    assertEquals(10, interrupted.get());
     awaitQueue(0);
     assertEquals(ReleaseResult.RELEASED, held.release());
     masters.awaitHolders(0, resource);
@@ -280,49 +272,33 @@ class WaitersTest {
 
   @Test
   void overlappingSetsOfResourcesNeitherDeadlockNorOverlap() throws Exception {
-    int turns = 15;
-    int[] inside = new int[4];
-    List<CompletableFuture<Void>> contenders = new ArrayList<>();
+    Set<String> inside = ConcurrentHashMap.newKeySet();
+    ExecutorService threads = Executors.newCachedThreadPool();
+    List<Future<?>> contenders = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
       Redlock client = masters.connect();
-      int first = i;
-      int second = (i + 1) % 4;
+      List<String> names = List.of(resource + "/" + (i + 1) % 4, resource + "/" + i);
       LeaseRequest both =
-          LeaseRequest.ofAll(
-                  List.of(resource + "/" + second, resource + "/" + first), Duration.ofSeconds(20))
-              .waitUpTo(Duration.ofMinutes(2));
+          LeaseRequest.ofAll(names, Duration.ofSeconds(20)).waitUpTo(Duration.ofMinutes(2));
       contenders.add(
-          CompletableFuture.runAsync(
+          threads.submit(
               () -> {
-                for (int turn = 0; turn < turns; turn++) {
+                for (int turn = 0; turn < 15; turn++) {
                   try (Lease lease = client.acquire(both)) {
-                    enter(inside, first, second);
+                    names.forEach(name -> assertTrue(inside.add(name), "two hold one resource"));
                     assertTrue(lease.isValid());
-                    leave(inside, first, second);
-                  } catch (InterruptedException e) {
-                    throw new AssertionError(e);
+                    inside.removeAll(names);
                   }
                 }
-              },
-              task -> new Thread(task).start()));
+                return null;
+              }));
     }
-    for (CompletableFuture<Void> contender : contenders) {
-      Await.value("it has had its turns", contender);
+    threads.shutdown();
+    for (Future<?> contender : contenders) {
+      contender.get(2, TimeUnit.MINUTES);
     }
     for (int i = 0; i < 4; i++) {
       masters.awaitHolders(0, resource + "/" + i);
-    }
-  }
-
-  private static synchronized void enter(int[] inside, int... which) {
-    for (int each : which) {
-      assertEquals(1, ++inside[each], "two hold one resource");
-    }
-  }
-
-  private static synchronized void leave(int[] inside, int... which) {
-    for (int each : which) {
-      inside[each]--;
     }
   }
 
