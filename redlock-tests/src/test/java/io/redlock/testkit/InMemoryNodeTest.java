@@ -1,11 +1,10 @@
 package io.redlock.testkit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -15,166 +14,121 @@ import io.redlock.spi.NodeRequest.Ticket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.BeforeEach;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 
 /** What a test can do to a node in memory. */
 class InMemoryNodeTest {
 
-  private static final List<String> NAME = List.of("n");
-
-  private final FakeTicker ticker = new FakeTicker();
-  private final FakeScheduler scheduler = new FakeScheduler(ticker);
-  private final InMemoryServer server = new InMemoryServer(ticker);
-  private final InMemoryNode node = new InMemoryNode("a", server);
-  private final List<NodeStatus> states = new ArrayList<>();
-  private final List<Kind> answers = new ArrayList<>();
-  private final long token = server.nowMicros();
-  private final Grant grant = new Grant(NAME, "me", token, 10_000);
-  private final Release release = new Release(NAME, "me", token);
-
-  @BeforeEach
-  void start() {
-    node.start(ticker, scheduler, states::add);
-  }
-
-  @Test
-  void heldSendCanBeTakenBack() {
-    node.holdSends();
-    Pending pending = send(grant);
-    assertTrue(pending.withdraw());
-    assertFalse(pending.withdraw());
-    node.letGo();
-    assertEquals(List.of(), answers);
-    assertEquals(Map.of(), server.locks());
-  }
-
-  @Test
-  void heldRequestIsNotYetExecuted() {
-    node.holdRequests();
-    assertFalse(send(grant).withdraw());
-    assertEquals(1, node.requestsOnTheWay());
-    assertEquals(Map.of(), server.locks());
-    node.letGo();
-    assertEquals(List.of(Kind.GRANTED), answers);
-  }
-
-  @Test
-  void heldReplyIsExecutedAndUnanswered() {
-    node.holdReplies();
-    send(grant);
-    assertEquals(1, node.repliesOnTheWay());
-    assertEquals(Map.of("n", "me"), server.locks());
-    assertEquals(List.of(), answers);
-    node.letGo();
-    assertEquals(List.of(Kind.GRANTED), answers);
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return Scenes.of("testkit/InMemoryNode.txt", Network::new);
   }
 
   @Test
   void wakesAreToldWithoutALock() {
-    Ticket first = new Ticket("client", 1, token + 1, 3_000);
-    send(grant);
-    send(new Grant(NAME, "other", token + 1, 10_000, first));
+    Network network = new Network();
+    Ticket first = new Ticket("client", 1, network.token + 1, 3_000);
+    network.send(network.grant("me", 0));
+    network.send(new Grant(List.of("n"), "other", network.token + 1, 10_000, first));
     List<State> seen = new ArrayList<>();
-    server.listen(
+    network.server.listen(
         waiter -> {
           NodeStatus status =
-              CompletableFuture.supplyAsync(node::status).orTimeout(60, TimeUnit.SECONDS).join();
+              CompletableFuture.supplyAsync(network.node::status)
+                  .orTimeout(60, TimeUnit.SECONDS)
+                  .join();
           seen.add(status.state());
         });
-    send(new Release(NAME, "me", token, true, null));
-    assertEquals(List.of(Kind.GRANTED, Kind.HELD, Kind.RELEASED), answers);
+    network.send(new Release(List.of("n"), "me", network.token, true, null));
+    assertEquals(List.of(Kind.GRANTED, Kind.HELD, Kind.RELEASED), network.answers);
     assertEquals(List.of(State.UP), seen);
   }
 
-  @Test
-  void cutLeavesWhatWasOnTheWayUnknownAndItsRequestsCanStillArrive() {
-    node.holdRequests();
-    send(grant);
-    node.cut();
-    assertEquals(List.of(Kind.UNKNOWN), answers);
-    node.letGo();
-    assertEquals(Map.of(), server.locks());
-    node.deliverStrays();
-    assertEquals(Map.of("n", "me"), server.locks());
-  }
+  /** Each command prints the answers that came of it; {@code locks?} looks at the server. */
+  private static final class Network implements Scenes.Actor {
+    private final FakeTicker ticker = new FakeTicker();
+    private final FakeScheduler scheduler = new FakeScheduler(ticker);
+    private final InMemoryServer server = new InMemoryServer(ticker);
+    private final InMemoryNode node = new InMemoryNode("a", server);
+    private final List<NodeStatus> states = new ArrayList<>();
+    private final List<Kind> answers = new ArrayList<>();
+    private final long token = server.nowMicros();
+    private final long offsetMicros;
+    private Pending pending;
 
-  @Test
-  void downNodeRefusesAllButReleasesWhichGoFirstWhenItIsBack() {
-    send(grant);
-    node.down("connection refused");
-    send(new Grant(NAME, "other", token + 1, 10_000));
-    send(release);
-    assertEquals(List.of(Kind.GRANTED, Kind.UNREACHABLE), answers);
-    assertEquals(State.DOWN, node.status().state());
-    assertEquals("connection refused", node.status().reason().orElse(""));
-    node.up();
-    assertEquals(List.of(Kind.GRANTED, Kind.UNREACHABLE, Kind.RELEASED), answers);
-    assertEquals(
-        List.of(State.UP, State.DOWN, State.UP), states.stream().map(NodeStatus::state).toList());
-  }
+    Network() {
+      node.start(ticker, scheduler, states::add);
+      offsetMicros = node.clockOffsetMicros().getAsLong();
+    }
 
-  @Test
-  void closeAnswersEverything() {
-    node.holdRequests();
-    send(grant);
-    node.holdSends();
-    send(release);
-    node.close();
-    assertEquals(List.of(Kind.UNKNOWN, Kind.UNREACHABLE), answers);
-  }
+    private Grant grant(String owner, long after) {
+      return new Grant(List.of("n"), owner, token + after, 10_000);
+    }
 
-  @Test
-  void delayedRequestsAndRepliesKeepTheirOrder() {
-    long[] requestMillis = {30, 10};
-    int[] next = {0};
-    node.delay(() -> requestMillis[next[0]++] * 1_000_000, () -> 5_000_000);
-    send(grant);
-    send(release);
-    scheduler.runFor(Duration.ofMillis(29));
-    assertEquals(Map.of(), server.locks());
-    assertEquals(2, node.requestsOnTheWay());
-    scheduler.runFor(Duration.ofMillis(1));
-    assertEquals(2, node.repliesOnTheWay());
-    assertEquals(List.of(), answers);
-    scheduler.runFor(Duration.ofMillis(5));
-    assertEquals(List.of(Kind.GRANTED, Kind.RELEASED), answers);
-    assertEquals(0, scheduler.pending());
-  }
+    private void send(NodeRequest request) {
+      pending = node.send(request, 0, (slot, reply) -> answers.add(reply.kind()));
+    }
 
-  @Test
-  void duplicatedGrantIsGrantedOnce() {
-    node.duplicate(true);
-    send(grant);
-    send(release);
-    send(grant);
-    assertEquals(List.of(Kind.GRANTED, Kind.RELEASED, Kind.STALE), answers);
-  }
+    @Override
+    public List<String> act(String command, String rest) {
+      answers.clear();
+      switch (command) {
+        case "grant" -> send(grant("me", 0));
+        case "grant-other" -> send(grant("other", 1));
+        case "release" -> send(new Release(List.of("n"), "me", token));
+        case "withdraw" -> {
+          return List.of(pending.withdraw() ? "withdrawn" : "too late");
+        }
+        case "hold-sends" -> node.holdSends();
+        case "hold-requests" -> node.holdRequests();
+        case "hold-replies" -> node.holdReplies();
+        case "let-go" -> node.letGo();
+        case "cut" -> node.cut();
+        case "strays" -> node.deliverStrays();
+        case "down" -> node.down(rest);
+        case "up" -> node.up();
+        case "close" -> node.close();
+        case "duplicate" -> node.duplicate(true);
+        case "abstain" -> server.setStanding(NodeModel.Standing.ABSTAINING);
+        case "lose-data" -> server.loseData();
+        case "pass" -> scheduler.runFor(Duration.ofMillis(Long.parseLong(rest)));
+        case "delay" -> delay(new ArrayList<>(List.of(rest.split(" "))));
+        case "step-clock" -> server.stepClock(Duration.ofSeconds(Long.parseLong(rest)));
+        case "offset?" -> {
+          long steppedMicros = node.clockOffsetMicros().getAsLong() - offsetMicros;
+          return List.of(steppedMicros / 1_000 + " ms");
+        }
+        case "locks?" -> {
+          return List.of(server.locks() + (server.cell("n").counter() == token ? " counted" : ""));
+        }
+        case "on-the-way?" -> {
+          int requests = node.requestsOnTheWay();
+          return List.of(requests + " requests, " + node.repliesOnTheWay() + " replies");
+        }
+        case "timers?" -> {
+          return List.of(scheduler.pending() + " timers");
+        }
+        case "states?" -> {
+          String why = node.status().reason().map(it -> " (" + it + ")").orElse("");
+          return List.of(
+              states.stream().map(NodeStatus::state).toList()
+                  + ", now "
+                  + node.status().state()
+                  + why);
+        }
+        default -> throw new IllegalArgumentException("no such command");
+      }
+      return answers.stream().map(Kind::name).toList();
+    }
 
-  @Test
-  void steppedClockMovesTheOffsetAndExpires() {
-    send(grant);
-    long before = node.clockOffsetMicros().getAsLong();
-    server.stepClock(Duration.ofSeconds(11));
-    assertEquals(11_000_000, node.clockOffsetMicros().getAsLong() - before);
-    assertEquals(Map.of(), server.locks());
-    assertEquals(token, server.cell("n").counter());
-    server.loseData();
-    assertEquals(0, server.cell("n").counter());
-  }
-
-  @Test
-  void abstainingServerShowsInTheStatus() {
-    server.setStanding(NodeModel.Standing.ABSTAINING);
-    send(grant);
-    assertEquals(List.of(Kind.ABSTAIN), answers);
-    assertEquals(State.ABSTAINING, node.status().state());
-  }
-
-  private Pending send(NodeRequest request) {
-    return node.send(request, 0, (slot, reply) -> answers.add(reply.kind()));
+    /** Requests take so long each, replies 5 ms. */
+    private void delay(List<String> millis) {
+      node.delay(() -> Long.parseLong(millis.remove(0)) * 1_000_000, () -> 5_000_000);
+    }
   }
 }

@@ -319,21 +319,25 @@ public abstract class RedlockContract {
 
   // Interrupt and cancel.
 
-  @Test
-  void interruptEndsTheWaitAndLeavesNothingLocked() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void interruptEndsTheWaitAndLeavesNothingLocked(boolean isFair) throws Exception {
     Lease held = acquire(alice);
     AtomicReference<Thread> thread = new AtomicReference<>();
     CompletableFuture<Void> waiting =
         later(
             () -> {
               thread.set(Thread.currentThread());
-              assertThrows(InterruptedException.class, () -> bob.acquire(resource, TTL, LONG_WAIT));
+              LeaseRequest request = isFair ? fair() : waiting();
+              assertThrows(InterruptedException.class, () -> bob.acquire(request));
             });
     Await.until("the waiter waits", () -> isWaiting(thread.get()));
+    Await.until("it has its place", () -> !isFair || queued(1));
     thread.get().interrupt();
     Await.value("the wait ends with an InterruptedException", waiting);
     held.release();
     Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
+    Await.until("nobody stays in the queue", () -> queued(0));
     acquireSoon(alice);
   }
 

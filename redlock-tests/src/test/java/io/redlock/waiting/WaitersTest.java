@@ -3,8 +3,6 @@ package io.redlock.waiting;
 import static io.redlock.testbed.Results.assertContended;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
@@ -12,7 +10,6 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
-import io.redlock.ReleaseResult;
 import io.redlock.lease.LeaseMasters;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.JavaCommand;
@@ -34,7 +31,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -143,62 +139,6 @@ class WaitersTest {
       holder.process.destroyForcibly();
       Await.value("the waiter is served", waiting).lease().orElseThrow().release();
     }
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void interruptedAndCancelledWaitersLeaveNothingBehind(boolean fair) throws Exception {
-    Lease held = masters.connect().acquire(renewed());
-    Redlock bob = masters.connect();
-    ExecutorService threads = Executors.newFixedThreadPool(10);
-    List<Future<Lease>> interrupted = new ArrayList<>();
-    List<CompletableFuture<AcquireResult>> cancelled = new ArrayList<>();
-    for (int i = 0; i < 10; i++) {
-      interrupted.add(threads.submit(() -> bob.acquire(request(fair))));
-      cancelled.add(bob.acquireAsync(request(fair)));
-    }
-    if (fair) {
-      awaitQueue(1); // ten threads and ten futures of one process
-    }
-    cancelled.forEach(future -> future.cancel(false));
-    threads.shutdownNow();
-    for (Future<Lease> each : interrupted) {
-      Throwable failure = assertThrows(ExecutionException.class, each::get).getCause();
-      assertInstanceOf(InterruptedException.class, failure);
-    }
-    awaitQueue(0);
-    assertEquals(ReleaseResult.RELEASED, held.release());
-    masters.awaitHolders(0, resource);
-    bob.acquire(request(fair)).release();
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void thousandWaitersOfOneProcessAskAsOne(boolean fair) throws Exception {
-    Lease held = masters.connect().acquire(renewed());
-    AtomicInteger refusals = new AtomicInteger();
-    Redlock bob =
-        masters.connect(
-            settings ->
-                settings.retryStrategy(
-                    (failures, cause, random) -> {
-                      refusals.incrementAndGet();
-                      return Duration.ofHours(1);
-                    }));
-    List<CompletableFuture<AcquireResult>> waiting = new ArrayList<>();
-    for (int i = 0; i < 1_000; i++) {
-      waiting.add(bob.acquireAsync(request(fair)));
-    }
-    bob.operations().inspect(resource); // answered behind all that they asked
-    if (fair) {
-      awaitQueue(1);
-    } else {
-      Await.until("the first is refused", () -> refusals.get() > 0);
-    }
-    assertTrue(refusals.get() < 10, () -> refusals + " were refused"); // again on a slow machine
-    waiting.forEach(waiter -> waiter.cancel(false));
-    awaitQueue(0);
-    assertTrue(held.isValid());
   }
 
   @Test
