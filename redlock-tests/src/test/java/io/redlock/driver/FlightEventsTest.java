@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -22,6 +23,7 @@ import jdk.jfr.SettingDescriptor;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What the Flight Recorder sees, and that nobody pays for it otherwise. */
@@ -31,25 +33,19 @@ class FlightEventsTest {
 
   @Test
   void recordingHasTheLifeOfALease(@TempDir Path folder) throws Exception {
-    List<RecordedEvent> events;
-    Path file = folder.resolve("redlock.jfr");
-    try (Recording recording = new Recording();
-        InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
-      for (String name :
-          List.of("Acquire", "Extend", "Lease", "NodeCall", "NodeState", "NodeReset")) {
-        recording.enable("redlock." + name).withoutThreshold();
-      }
-      recording.start();
-      Redlock redlock = masters.connect();
-      Lease lease = redlock.acquire("orders/42", TTL, Duration.ZERO);
-      lease.extend(TTL);
-      masters.stop(2);
-      masters.advance(TTL);
-      redlock.tryAcquire("orders/42", TTL);
-      recording.stop();
-      recording.dump(file);
-      events = RecordingFile.readAllEvents(file);
-    }
+    List<RecordedEvent> events =
+        recorded(
+            folder,
+            () -> {
+              try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
+                Redlock redlock = masters.connect();
+                Lease lease = redlock.acquire("orders/42", TTL, Duration.ZERO);
+                lease.extend(TTL);
+                masters.stop(2);
+                masters.advance(TTL);
+                redlock.tryAcquire("orders/42", TTL);
+              }
+            });
     RecordedEvent acquired = of("Acquire", events).get(0);
     assertEquals("orders/42", acquired.getString("resource"));
     assertEquals("ACQUIRED", acquired.getString("outcome"));
@@ -72,6 +68,22 @@ class FlightEventsTest {
             .anyMatch(state -> state.getString("state").equals("DOWN")));
   }
 
+  /** All events while something is done, however short they are. */
+  private static List<RecordedEvent> recorded(Path folder, Executable what) throws Exception {
+    Path file = folder.resolve("redlock.jfr");
+    try (Recording recording = new Recording()) {
+      for (String name :
+          List.of("Acquire", "Extend", "Lease", "NodeCall", "NodeState", "NodeReset")) {
+        recording.enable("redlock." + name).withoutThreshold();
+      }
+      recording.start();
+      assertDoesNotThrow(what);
+      recording.stop();
+      recording.dump(file);
+    }
+    return RecordingFile.readAllEvents(file);
+  }
+
   private static List<RecordedEvent> of(String name, List<RecordedEvent> events) {
     return events.stream()
         .filter(event -> event.getEventType().getName().equals("redlock." + name))
@@ -81,17 +93,9 @@ class FlightEventsTest {
 
   @Test
   void leasesOfTheWarmUpAreNotRecorded(@TempDir Path folder) throws Exception {
-    Path file = folder.resolve("redlock.jfr");
-    try (Recording recording = new Recording()) {
-      for (String name : List.of("Acquire", "Extend", "Lease", "NodeCall")) {
-        recording.enable("redlock." + name).withoutThreshold();
-      }
-      recording.start();
-      new Warmup(SystemSources.ticker()).once(RedlockBuilder::warm);
-      recording.stop();
-      recording.dump(file);
-    }
-    for (RecordedEvent event : RecordingFile.readAllEvents(file)) {
+    List<RecordedEvent> events =
+        recorded(folder, () -> new Warmup(SystemSources.ticker()).once(RedlockBuilder::warm));
+    for (RecordedEvent event : events) {
       assertFalse(event.getEventType().getName().startsWith("redlock."), event::toString);
     }
   }

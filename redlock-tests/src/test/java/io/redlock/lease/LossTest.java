@@ -21,6 +21,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -150,17 +151,8 @@ class LossTest {
     for (int i = 0; !stop.get(); i++) {
       redlock.acquireAsync(LeaseRequest.of(name + i, TTL));
       if (i % 50 == 0) {
-        Thread.onSpinWait();
-        sleepOneMilli();
+        LockSupport.parkNanos(1_000_000);
       }
-    }
-  }
-
-  private static void sleepOneMilli() {
-    try {
-      Thread.sleep(1);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
     }
   }
 

@@ -10,10 +10,16 @@ import io.redlock.lease.LeaseMasters;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.IntSummaryStatistics;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -58,55 +64,46 @@ class ContentionTest {
     AtomicReference<Lease> holder = new AtomicReference<>();
     AtomicLong highest = new AtomicLong();
     AtomicLong longestWaitNanos = new AtomicLong();
-    AtomicReference<Throwable> failure = new AtomicReference<>();
-    int[] turns = new int[CLIENTS];
+    AtomicIntegerArray turns = new AtomicIntegerArray(CLIENTS);
     List<Redlock> clients = new ArrayList<>();
     for (int i = 0; i < CLIENTS; i++) {
       clients.add(masters.connect(settings -> settings.nodeTimeout(NODE_TIMEOUT)));
     }
-    List<Thread> threads = new ArrayList<>();
+    ExecutorService threads = Executors.newFixedThreadPool(CLIENTS * THREADS);
+    List<Future<?>> contenders = new ArrayList<>();
     long endNanos = System.nanoTime() + span.toNanos();
     for (int i = 0; i < CLIENTS * THREADS; i++) {
       int client = i % CLIENTS;
-      Thread thread =
-          new Thread(
+      contenders.add(
+          threads.submit(
               () -> {
-                try {
-                  while (System.nanoTime() < endNanos) {
-                    long asked = System.nanoTime();
-                    Lease lease = clients.get(client).acquire(FAIR);
-                    longestWaitNanos.accumulateAndGet(System.nanoTime() - asked, Math::max);
-                    Lease other = holder.getAndSet(lease);
-                    if (lease.isValid()) {
-                      boolean isHeld = other != null && other.isValid();
-                      long before = highest.getAndAccumulate(lease.fencingToken(), Math::max);
-                      if (lease.isValid()) { // it was meanwhile
-                        assertFalse(isHeld, "two hold it");
-                        assertTrue(before < lease.fencingToken(), "a token that does not rise");
-                      }
-                      synchronized (turns) {
-                        turns[client]++;
-                      }
-                      Thread.sleep(HOLD.toMillis());
+                while (System.nanoTime() < endNanos) {
+                  long asked = System.nanoTime();
+                  Lease lease = clients.get(client).acquire(FAIR);
+                  longestWaitNanos.accumulateAndGet(System.nanoTime() - asked, Math::max);
+                  Lease other = holder.getAndSet(lease);
+                  if (lease.isValid()) {
+                    boolean isHeld = other != null && other.isValid();
+                    long before = highest.getAndAccumulate(lease.fencingToken(), Math::max);
+                    if (lease.isValid()) { // it was meanwhile
+                      assertFalse(isHeld, "two hold it");
+                      assertTrue(before < lease.fencingToken(), "a token that does not rise");
                     }
-                    holder.compareAndSet(lease, null);
-                    lease.close();
+                    turns.incrementAndGet(client);
+                    Thread.sleep(HOLD.toMillis());
                   }
-                } catch (Throwable e) {
-                  failure.compareAndSet(null, e);
+                  holder.compareAndSet(lease, null);
+                  lease.close();
                 }
-              });
-      threads.add(thread);
-      thread.start();
+                return null;
+              }));
     }
+    threads.shutdown();
     disturb(new Random(seed), endNanos);
-    for (Thread thread : threads) {
-      thread.join();
+    for (Future<?> contender : contenders) {
+      contender.get();
     }
-    if (failure.get() != null) {
-      throw new AssertionError("-Dredlock.seed=" + seed, failure.get());
-    }
-    report(turns, longestWaitNanos.get());
+    report(IntStream.range(0, CLIENTS).map(turns::get).summaryStatistics(), longestWaitNanos.get());
   }
 
   /** One master at a time: of five, four are always there. */
@@ -127,19 +124,13 @@ class ContentionTest {
     }
   }
 
-  private static void report(int[] turns, long longestWaitNanos) {
-    int most = 0;
-    int least = Integer.MAX_VALUE;
-    int all = 0;
-    for (int each : turns) {
-      most = Math.max(most, each);
-      least = Math.min(least, each);
-      all += each;
-    }
+  private static void report(IntSummaryStatistics turns, long longestWaitNanos) {
+    int least = turns.getMin();
+    int most = turns.getMax();
     System.out.printf(
         "contention under faults: %d turns, %d to %d per client, longest wait %d ms%n",
-        all, least, most, longestWaitNanos / 1_000_000);
-    assertTrue(all > 4 * CLIENTS, all + " turns in all");
-    assertTrue(least > 0 && most <= 2 * least + 2 * THREADS, least + " to " + most + " per client");
+        turns.getSum(), least, most, longestWaitNanos / 1_000_000);
+    assertTrue(turns.getSum() > 4 * CLIENTS, turns::toString);
+    assertTrue(least > 0 && most <= 2 * least + 2 * THREADS, turns::toString);
   }
 }
