@@ -2,7 +2,6 @@ package io.redlock.explorer;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.explorer.Scope.Mode;
 import io.redlock.explorer.Search.Result;
 import io.redlock.testkit.Budget;
 import io.redlock.testkit.Pinned;
@@ -23,26 +22,22 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class ExplorerTest {
 
-  private static final int TO_THE_END = 20_000_000;
-  private static final int DEFAULT_BOUND = Budget.of(15_000, 100_000);
+  static final int TO_THE_END = 20_000_000;
+  static final int DEFAULT_BOUND = Budget.of(15_000, 100_000);
   private static final int[] A = {0};
   private static final int[] B = {1};
   private static final int[] AB = {0, 1};
   private static final int[] BC = {1, 2};
   private static final int[] CA = {0, 2};
-  private static final Mode W = Mode.WRITER;
-  private static final Mode R = Mode.READER;
-  private static final Mode U = Mode.UNFAIR_READER;
-  private static final Mode X = Mode.FOREIGN;
   private static final List<Result> RESULTS = new ArrayList<>();
 
-  private static Result explore(Scope scope, int mostStates) {
+  static Result explore(Scope scope, int mostStates) {
     Result result = Explorer.search(scope, mostStates).assertGood();
     RESULTS.add(result);
     return result;
   }
 
-  private static void exhaust(Scope scope) {
+  static void exhaust(Scope scope) {
     Result result = explore(scope, Budget.of(DEFAULT_BOUND, TO_THE_END));
     assertTrue(result.isExhausted() || !Budget.isAmple(), () -> "not exhausted: " + result);
   }
@@ -58,6 +53,7 @@ class ExplorerTest {
         states,
         seconds,
         states / seconds);
+    RESULTS.clear();
   }
 
   private static Scope timed(String name) {
@@ -86,7 +82,7 @@ class ExplorerTest {
     return Scope.of(name).rounds(2).countersAtFirst(hourMicros, hourMicros + 700, 0);
   }
 
-  private static Scope crowd(String name, int... attemptsOfEach) {
+  static Scope crowd(String name, int... attemptsOfEach) {
     return Scope.of(name).fair(attemptsOfEach).nothingIsLate();
   }
 
@@ -102,32 +98,6 @@ class ExplorerTest {
   /** An owner does what is due by itself, as late as it likes. */
   private static Scope driven(String name, int ticks, int horizon) {
     return Scope.of(name).attempts(1).grantTicks(ticks).horizon(horizon).driven();
-  }
-
-  private static Scope shared(String name, Mode... modes) {
-    return Scope.of(name).modes(modes);
-  }
-
-  private static Scope reading(String name, Mode... modes) {
-    return shared(name, modes).grantTicks(2).extendTicks(2).horizon(2).extensions(1);
-  }
-
-  private static Scope readingForLonger() {
-    return reading("2 shared leases of 2 or 3 ticks, an extend each", R, R)
-        .grantTicks(2, 3)
-        .horizon(3);
-  }
-
-  private static Scope readingLossy() {
-    return reading("a lease and a shared lease, a loss of data", W, R).losses(1, 2);
-  }
-
-  private static Scope readingCopied() {
-    return reading("a lease and a shared lease, a copied request", W, R).copies(1);
-  }
-
-  private static Scope readingFreed() {
-    return reading("a lease and a shared lease, set free", W, R).setFree();
   }
 
   private static Scope freed() {
@@ -203,31 +173,8 @@ class ExplorerTest {
         sets("2 permits, 2 leases", A, B).aheadMicros(0).grantTicks(2).horizon(2));
   }
 
-  static Stream<Scope> readers() {
-    return Stream.of(
-        shared("a writer and a reader, 2 rounds, a cut", W, R).rounds(2).cuts(1),
-        shared("a writer and 2 readers", W, R, R),
-        shared("2 writers and a reader", W, W, R),
-        reading("a lease and a shared lease, an extend each", W, R),
-        reading("a foreign client, and a shared lease with an extend", X, R),
-        reading("a shared lease and the time windows of nodes, a cut", R)
-            .grantTicks(1)
-            .extendTicks(1)
-            .countersAtFirst(1_040_000, 1_040_000, 0)
-            .skewMicros(10_000)
-            .rounds(2)
-            .horizon(5)
-            .cuts(1),
-        crowd("a fair writer and 2 readers", 1, 1, 1).modes(W, R, R),
-        crowd("a fair reader and 2 writers", 1, 1, 1).modes(R, W, W),
-        crowd("a fair writer, a reader without a ticket and one with", 1, 1, 1).modes(W, U, R),
-        crowd("a fair writer that tries twice, and a reader", 2, 1).modes(W, R).heldAtFirst(),
-        crowd("a fair reader that tries twice, and a writer", 2, 1).modes(R, W).heldAtFirst(),
-        crowd("a fair writer and a reader that may die", 1, 1).modes(W, R).waitersDie());
-  }
-
   @ParameterizedTest
-  @MethodSource({"scopes", "readers"})
+  @MethodSource("scopes")
   @Tag("search")
   @Tag("budget")
   void nothingBadIsFoundToTheEnd(Scope scope) {
@@ -235,16 +182,7 @@ class ExplorerTest {
   }
 
   static Stream<Scope> largeScopes() {
-    return Stream.of(
-        extending(),
-        freed(),
-        losing(),
-        differing(),
-        permits("2 permits, 3 attempts"),
-        readingForLonger(),
-        readingLossy(),
-        readingCopied(),
-        readingFreed());
+    return Stream.of(extending(), freed(), losing(), differing(), permits("2 permits, 3 attempts"));
   }
 
   @ParameterizedTest
@@ -268,9 +206,7 @@ class ExplorerTest {
         crowd("2 fair waiters, both try twice, held at first", 2, 2).heldAtFirst(),
         Scope.of("2 fair leases that may lose patience").fair(1, 1).ticketTicks(1).horizon(2),
         crowd("3 fair waiters, held at first", 1, 1, 1).heldAtFirst(),
-        Scope.of("2 fair waiters that may lose patience, a cut").fair(1, 1).cuts(1),
-        crowd("a fair writer and a reader, both try twice", 2, 2).modes(W, R),
-        crowd("2 fair readers and a writer, held at first", 1, 1, 1).modes(R, W, R).heldAtFirst());
+        Scope.of("2 fair waiters that may lose patience, a cut").fair(1, 1).cuts(1));
   }
 
   @ParameterizedTest
@@ -285,14 +221,7 @@ class ExplorerTest {
         losing(),
         differing(),
         permits("2 permits, 3 leases").grantTicks(2).horizon(2),
-        sets("3 overlapping sets", AB, BC, CA).aheadMicros(0),
-        shared("2 writers and 2 readers", W, W, R, R),
-        readingForLonger(),
-        readingLossy(),
-        readingCopied(),
-        readingFreed(),
-        reading("a lease and 2 shared leases", W, R, R).extensions(0),
-        reading("2 leases and a shared lease", W, W, R).extensions(0));
+        sets("3 overlapping sets", AB, BC, CA).aheadMicros(0));
   }
 
   @ParameterizedTest
