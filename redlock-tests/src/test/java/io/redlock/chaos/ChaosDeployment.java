@@ -14,6 +14,7 @@ import io.redlock.spi.HolderLabel;
 import io.redlock.testbed.Folders;
 import io.redlock.testkit.GateProxy;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -144,7 +145,10 @@ final class ChaosDeployment extends DeploymentUnderFaults {
   static void adopt(List<ChaosNode> nodes, ChaosTerms terms) {
     String[] addresses = nodes.stream().map(node -> node.server.address()).toArray(String[]::new);
     JedisRedlock.Builder builder =
-        JedisRedlock.builder().maxTtl(terms.maxTtl()).clockSkew(terms.skew());
+        JedisRedlock.builder()
+            .maxTtl(terms.maxTtl())
+            .clockSkew(terms.skew())
+            .silenceTimeout(Duration.ofSeconds(30)); // longer than a machine stands still
     for (String address : addresses) {
       builder.node(address);
     }

@@ -19,8 +19,7 @@ import io.redlock.testkit.GateProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -33,17 +32,7 @@ class AdoptTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
 
-  private RedisServers servers;
-
-  @BeforeEach
-  void start() {
-    servers = RedisServers.startBrandNew(3);
-  }
-
-  @AfterEach
-  void stop() {
-    servers.close();
-  }
+  @AutoClose private final RedisServers servers = RedisServers.startBrandNew(3);
 
   private AdoptReport adopt() {
     return builder().silenceTimeout(Duration.ofMinutes(1)).adopt();
@@ -178,6 +167,7 @@ class AdoptTest {
         JedisRedlock.builder()
             .node(String.join(",", servers.addresses()))
             .keyPrefix("[locks]*")
+            .silenceTimeout(Duration.ofMinutes(1))
             .adopt();
     assertEquals(
         List.of(Outcome.LEFT_ALONE, Outcome.LEFT_ALONE, Outcome.REFUSED), outcomes(report));
