@@ -26,7 +26,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -49,7 +49,7 @@ class KilledNodesTest {
   private static final String RESOURCE = "resource-under-fire";
   private static final LeaseRequest REQUEST = LeaseRequest.of(RESOURCE, TTL);
 
-  private GatedMasters masters;
+  @AutoClose private GatedMasters masters;
   private Redlock client;
   private Duration healthy;
 
@@ -61,11 +61,6 @@ class KilledNodesTest {
     Lease lease = client.acquire("healthy", TTL, Duration.ZERO);
     healthy = Duration.ofNanos(System.nanoTime() - start);
     lease.release();
-  }
-
-  @AfterEach
-  void stop() {
-    masters.close();
   }
 
   /** How far a victim had come when it was killed. */

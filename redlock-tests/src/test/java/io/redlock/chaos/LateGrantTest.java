@@ -17,7 +17,7 @@ import io.redlock.testkit.GateProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -35,7 +35,7 @@ class LateGrantTest {
   private static final String RESOURCE = "late-resource";
   private static final int LATE = 4;
 
-  private GatedMasters masters;
+  @AutoClose private GatedMasters masters;
   private GateProxy gate;
   private Redlock client;
 
@@ -44,11 +44,6 @@ class LateGrantTest {
     masters = new GatedMasters();
     gate = masters.gate(LATE);
     client = masters.connect(NODE_TIMEOUT);
-  }
-
-  @AfterEach
-  void stop() {
-    masters.close();
   }
 
   @Test

@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -41,18 +41,13 @@ class StoppedNodeTest {
 
   private static final int STOPPED = 3;
 
-  private GatedMasters masters;
+  @AutoClose private GatedMasters masters;
   private Redlock client;
 
   @BeforeEach
   void start() {
     masters = new GatedMasters();
     client = masters.connectDirectly(NODE_TIMEOUT);
-  }
-
-  @AfterEach
-  void stop() {
-    masters.close();
   }
 
   @Test

@@ -24,7 +24,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DynamicContainer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -43,12 +43,7 @@ class CommandsTest {
 
   private static final Duration TTL = Duration.ofMinutes(10);
 
-  private final CommandStage stage = new CommandStage();
-
-  @AfterEach
-  void stop() {
-    stage.close();
-  }
+  @AutoClose private final CommandStage stage = new CommandStage();
 
   @TestFactory
   Stream<DynamicContainer> commandsPrintWhatTheScenesSay() {

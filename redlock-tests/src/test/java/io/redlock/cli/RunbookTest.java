@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -43,15 +43,10 @@ class RunbookTest {
 
   private static final String HOLDER = "billing@pod-7:4211";
 
-  private Incident incident;
+  @AutoClose private Incident incident;
   private LeaseRequest order;
   private LeaseRequest patient;
   private LeaseRequest renewed;
-
-  @AfterEach
-  void stop() {
-    incident.close();
-  }
 
   private void begin(String page, int masters) {
     begin(page, masters, BRIEF);

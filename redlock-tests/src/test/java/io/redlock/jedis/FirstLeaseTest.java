@@ -14,8 +14,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
@@ -28,17 +27,7 @@ class FirstLeaseTest {
   private static final String ACQUIRED = "now it has the lease";
   private static final Pattern LOADED = Pattern.compile("(?:^|\\s)(io\\.redlock\\.\\S+) source: ");
 
-  private RedisServers servers;
-
-  @BeforeEach
-  void start() {
-    servers = RedisServers.start(3);
-  }
-
-  @AfterEach
-  void stop() {
-    servers.close();
-  }
+  @AutoClose private final RedisServers servers = RedisServers.start(3);
 
   /** A process that acquires once. */
   static final class Once {

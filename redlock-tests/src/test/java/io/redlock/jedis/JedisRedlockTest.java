@@ -19,8 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
@@ -34,17 +33,7 @@ class JedisRedlockTest {
   private static final Duration TTL = Duration.ofSeconds(10);
   private static final Duration NODE_TIMEOUT = Duration.ofSeconds(4);
 
-  private static RedisServers servers;
-
-  @BeforeAll
-  static void startServers() {
-    servers = RedisServers.start(3);
-  }
-
-  @AfterAll
-  static void stopServers() {
-    servers.close();
-  }
+  @AutoClose private static final RedisServers servers = RedisServers.start(3);
 
   /** As with {@link JedisRedlock#connect}, with a node timeout that a busy machine keeps. */
   private static Redlock connect(String... addresses) {

@@ -17,7 +17,7 @@ import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 @AgainIfItStoodStill // the samples wait for 50 ms, and for two seconds
 class ReadmeTest {
 
-  private static RedisServers servers;
+  @AutoClose private static RedisServers servers;
   private static String[] masters;
 
   @BeforeAll
@@ -42,11 +42,6 @@ class ReadmeTest {
         Lease lease = redlock.acquire("warm-up", Duration.ofSeconds(10), Duration.ofSeconds(10))) {
       lease.ensureValid(Duration.ofMillis(1));
     }
-  }
-
-  @AfterAll
-  static void stopServers() {
-    servers.close();
   }
 
   /** What the samples write to: takes a write only from the newest holder. */

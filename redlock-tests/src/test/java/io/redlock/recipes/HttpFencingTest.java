@@ -13,7 +13,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.function.UnaryOperator;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -24,16 +24,11 @@ class HttpFencingTest {
   private final Holders holders = Holders.of(masters);
 
   private final HttpClient http = HttpClient.newHttpClient();
-  private ObjectStore store;
+  @AutoClose private ObjectStore store;
 
   @BeforeEach
   void startStore() throws IOException {
     store = ObjectStore.start();
-  }
-
-  @AfterEach
-  void stopStore() {
-    store.close();
   }
 
   @Test

@@ -34,10 +34,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What other locks become, and what happens while both are in use. */
@@ -46,30 +43,10 @@ class MigrationTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
 
-  private static RedisServers servers;
+  @AutoClose private static final RedisServers servers = RedisServers.start(1);
 
-  private Redlock redlock;
+  @AutoClose private final Redlock redlock = servers.patientClient().build();
   private final List<String> done = new ArrayList<>();
-
-  @BeforeAll
-  static void startTheOneServerThatTheOldLockUses() {
-    servers = RedisServers.start(1);
-  }
-
-  @AfterAll
-  static void stopServer() {
-    servers.close();
-  }
-
-  @BeforeEach
-  void connect() {
-    redlock = servers.patientClient().build();
-  }
-
-  @AfterEach
-  void disconnect() {
-    redlock.close();
-  }
 
   @Test
   void lockOfTheStandardLibraryStaysOne() {

@@ -24,7 +24,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.LongStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -36,7 +36,7 @@ class SqlFencingTest {
   private final InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
   private final Holders holders = Holders.of(masters);
 
-  private Connection database;
+  @AutoClose private Connection database;
 
   @BeforeEach
   void createTables() throws SQLException {
@@ -48,11 +48,6 @@ class SqlFencingTest {
     execute("CREATE TABLE fence (resource VARCHAR(200) PRIMARY KEY, token BIGINT NOT NULL)");
     execute("INSERT INTO fence VALUES ('account/7', 0)");
     execute("CREATE TABLE booking (id IDENTITY PRIMARY KEY, amount BIGINT, token BIGINT)");
-  }
-
-  @AfterEach
-  void dropTables() throws SQLException {
-    database.close(); // the last connection takes the tables with it
   }
 
   @Test

@@ -26,7 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
@@ -37,13 +37,8 @@ class InMemoryMastersTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
 
-  private final InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+  @AutoClose private final InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
   private final Redlock redlock = masters.connect();
-
-  @AfterEach
-  void close() {
-    masters.close();
-  }
 
   /** Code under test, as the page on testing shows it. */
   // readme:start reports

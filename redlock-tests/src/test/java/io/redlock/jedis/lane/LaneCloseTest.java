@@ -16,8 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What a lane leaves behind. */
@@ -28,17 +27,7 @@ class LaneCloseTest {
   private static final Duration NODE_TIMEOUT = Duration.ofMillis(500);
   private static final long TTL = 20_000;
 
-  private RedisServer server;
-
-  @BeforeEach
-  void startServer() {
-    server = RedisServer.start();
-  }
-
-  @AfterEach
-  void stopServer() {
-    server.close();
-  }
+  @AutoClose private final RedisServer server = RedisServer.start();
 
   @Test
   void closeWaitsForTheRepliesToWhatWasGivenBefore() {

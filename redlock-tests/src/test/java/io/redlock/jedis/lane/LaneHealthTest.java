@@ -20,9 +20,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -47,17 +46,7 @@ class LaneHealthTest {
   /** Between two probes of a node that is away. */
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
 
-  private RedisServer server;
-
-  @BeforeEach
-  void startServer() {
-    server = RedisServer.start();
-  }
-
-  @AfterEach
-  void stopServer() {
-    server.close();
-  }
+  @AutoClose private final RedisServer server = RedisServer.start();
 
   @Test
   void silentNodeFailsFastAndRecoversWithTheConnectionItHad() {

@@ -18,8 +18,7 @@ import io.redlock.testkit.NodeUnderTest;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** The lane and its scripts on a real server. */
@@ -27,17 +26,7 @@ import org.junit.jupiter.api.Test;
 @AgainIfItStoodStill // some keys live for a second or less
 class NodeLaneContractTest extends LockNodeContract {
 
-  private static RedisServer server;
-
-  @BeforeAll
-  static void startServer() {
-    server = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    server.close();
-  }
+  @AutoClose private static final RedisServer server = RedisServer.start();
 
   @Override
   protected NodeUnderTest open() {
