@@ -1,13 +1,11 @@
 package io.redlock.lease;
 
-import static io.redlock.testbed.Results.assertContended;
 import static io.redlock.testbed.Results.assertExtended;
 import static io.redlock.testbed.Results.assertLost;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
 import io.redlock.FreeResult;
 import io.redlock.FreeResult.Outcome;
@@ -21,7 +19,6 @@ import io.redlock.testbed.RequiresRedis;
 import io.redlock.testbed.Signal;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -72,25 +69,6 @@ class FreeTest {
     assertTrue(System.nanoTime() - notBeforeNanos >= 0, "nobody is granted it too early");
     assertTrue(next.fencingToken() > tokenBefore);
     assertTrue(next.isValid());
-  }
-
-  @Test
-  void keysTellWhoSetThemFreeAndRefusalsDoSoToo() throws Exception {
-    Redlock holder = masters.connect(settings -> settings.holder("billing@pod-7:4211"));
-    Lease lease = holder.acquire("resource", TTL);
-    FreeResult result = operator().operations().free("resource");
-    assertFreed(result);
-    assertEquals(Optional.of("billing@pod-7:4211"), result.holder());
-    for (int node = 0; node < LeaseMasters.NODES; node++) {
-      assertEquals("freed/ops@host", masters.owner(node, "resource"));
-      assertEquals(lease.fencingToken(), masters.fence(node, "resource"));
-    }
-    for (LeaseRequest request : List.of(NEXT, NEXT.fair())) {
-      AcquireResult refused =
-          assertContended(masters.connect().tryAcquire(request.waitUpTo(Duration.ZERO)));
-      assertEquals(Optional.of("freed by ops@host"), refused.holder());
-      assertTrue(refused.votes().toString().contains("freed by ops@host, held for "));
-    }
   }
 
   @Test

@@ -2,17 +2,21 @@ package io.redlock.lease;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
+import io.redlock.FreeResult;
 import io.redlock.Inspection;
 import io.redlock.Inspection.Answer;
 import io.redlock.Inspection.Held;
 import io.redlock.Inspection.Node;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
+import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.HolderLabel;
 import io.redlock.testbed.Await;
@@ -25,13 +29,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 
-/** An inspection over real masters, adopted and guarded, in every state that they can be in. */
+/** Who holds a resource, by inspections and refusals, whatever became of the real masters. */
 @RequiresRedis
 @Tag("servers")
 class InspectTest {
@@ -39,6 +45,11 @@ class InspectTest {
   @TestFactory
   Stream<DynamicTest> scenes() {
     return PatientScenes.of("lease/Inspect.txt", Operator::new);
+  }
+
+  @TestFactory
+  Stream<DynamicTest> refusals() {
+    return PatientScenes.of("lease/Refusals.txt", Operator::new);
   }
 
   /**
@@ -67,7 +78,8 @@ class InspectTest {
     }
 
     private Redlock connect(String label) {
-      Redlock redlock = servers.patientClient().holder(label).build();
+      JedisRedlock.Builder settings = servers.patientClient();
+      Redlock redlock = (label.isEmpty() ? settings : settings.holder(label)).build();
       clients.add(redlock);
       Await.until(
           "all are up",
@@ -79,7 +91,23 @@ class InspectTest {
     public List<String> act(String command, String rest) throws Exception {
       String[] words = rest.split(" ");
       switch (command) {
-        case "hold" -> hold(rest);
+        case "hold" -> hold(HOLDER, TTL, rest);
+        case "hold-as" -> hold(words[0], Duration.ofSeconds(Long.parseLong(words[1])), words[2]);
+        case "ask" -> {
+          return List.of(refusal(request(words[0]), words.length > 1));
+        }
+        case "set-free" -> {
+          FreeResult freed = operator.operations().free(rest);
+          return List.of(freed.outcome() + freed.holder().map(it -> " from " + it).orElse(""));
+        }
+        case "stored?" -> {
+          return IntStream.range(0, 3).mapToObj(node -> stored(node, rest)).toList();
+        }
+        case "connections?" -> {
+          String list = String.valueOf(servers.get(0).command("CLIENT", "LIST"));
+          Stream<MatchResult> names = Pattern.compile(" name=(\\S+) ").matcher(list).results();
+          return List.of(names.map(it -> it.group(1)).distinct().sorted().toList().toString());
+        }
         case "release" -> lease.orElseThrow().release();
         case "inspect" -> {
           return List.of(text(inspect(rest)));
@@ -126,11 +154,37 @@ class InspectTest {
       return inspection.held() + " " + inspection.nodes().stream().map(Node::answer).toList();
     }
 
-    private void hold(String resource) throws InterruptedException {
-      lease = Optional.of(holder.acquire(LeaseRequest.of(resource, TTL).waitUpTo(TTL)));
+    private void hold(String label, Duration ttl, String resource) throws InterruptedException {
+      Redlock client = label.equals(HOLDER) ? holder : connect(label.equals("nobody") ? "" : label);
+      lease = Optional.of(client.acquire(LeaseRequest.of(resource, ttl).waitUpTo(TTL)));
       for (RedisServer server : servers) {
         Await.until("all hold it", () -> server.command("GET", resource) != null);
       }
+    }
+
+    private static LeaseRequest request(String resources) {
+      return LeaseRequest.ofAll(List.of(resources.split(",")), TTL);
+    }
+
+    /** What a refusal says of the holder, in its text and as a value. */
+    private String refusal(LeaseRequest request, boolean isFair) throws InterruptedException {
+      LeaseRequest asked = isFair ? request.fair() : request;
+      LockNotAcquiredException refused =
+          assertThrows(LockNotAcquiredException.class, () -> operator.acquire(asked));
+      String by =
+          refused.holder().map(it -> (it.startsWith("freed by ") ? " " : " by ") + it).orElse("");
+      assertTrue(refused.getMessage().contains(" more"), refused::getMessage);
+      assertTrue(refused.getMessage().contains(by), refused::getMessage);
+      assertFalse(refused.getMessage().contains("secret"), refused::getMessage);
+      assertEquals(refused.holder(), operator.tryAcquire(asked).holder());
+      return "refused" + by.replaceFirst("\\S+:" + ProcessHandle.current().pid(), "this process");
+    }
+
+    private String stored(int node, String resource) {
+      String value = String.valueOf(servers.get(node).command("GET", resource));
+      Object counter = servers.get(node).command("GET", "redlock:fence:" + resource);
+      boolean isIts = String.valueOf(lease.orElseThrow().fencingToken()).equals(counter);
+      return HolderLabel.owner(value) + (isIts ? ", counter at its token" : ", other counter");
     }
 
     private void wait(String label, String resource) {
