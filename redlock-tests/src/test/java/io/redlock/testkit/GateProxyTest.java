@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.scenes.Scenes;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
@@ -19,11 +20,12 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.CommandArguments;
@@ -36,8 +38,6 @@ import redis.clients.jedis.util.SafeEncoder;
 class GateProxyTest {
 
   private static RedisServer server;
-  private GateProxy gate;
-  private Connection client;
 
   @BeforeAll
   static void startServer() {
@@ -49,135 +49,111 @@ class GateProxyTest {
     server.close();
   }
 
-  @BeforeEach
-  void connect() {
-    server.command("FLUSHALL");
-    gate = GateProxy.to(server);
-    client = new Connection(new HostAndPort("127.0.0.1", gate.port()));
-    assertEquals("PONG", command("PING"));
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return Scenes.of("testkit/GateProxy.txt", Gated::new);
   }
 
-  @AfterEach
-  void disconnect() {
-    client.close();
-    gate.close();
-  }
+  /**
+   * A client, a gate and a server. Words in capitals are sent to the server, {@code later} on a
+   * thread of its own; {@code answer} waits for what comes of that.
+   */
+  private static final class Gated implements Scenes.Actor {
+    private final GateProxy gate;
+    private Connection client;
+    private CompletableFuture<String> answer = new CompletableFuture<>();
 
-  @Test
-  void heldRequestReachesTheServerWhenTheGateOpens() {
-    gate.requests().hold("key");
-    assertEquals("PONG", command("PING"));
-    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
-    gate.requests().awaitHeld("key");
-    assertEquals(List.of(), server.keys("*"));
-    gate.requests().open();
-    assertEquals("OK", Await.value("SET is answered", reply));
-    assertEquals(List.of("key"), server.keys("*"));
-  }
+    Gated() {
+      server.command("FLUSHALL");
+      gate = GateProxy.to(server);
+      connect();
+      assertEquals("PONG", command("PING"));
+    }
 
-  @Test
-  void narrowGateLetsSoManyBytesThroughInASecond() {
-    gate.requests().limit(10_000);
-    long startNanos = System.nanoTime();
-    assertEquals("OK", command("SET", "key", "x".repeat(2_000)));
-    assertTrue(System.nanoTime() - startNanos > TimeUnit.MILLISECONDS.toNanos(200));
-    CompletableFuture<Object> blocked = commandLater("SET", "key", "x".repeat(600_000));
-    Await.until("it is on its way", () -> gate.requests().passed("key").size() == 2);
-    gate.requests().limit(0);
-    assertFalse(blocked.isDone());
-  }
+    private void connect() {
+      client = new Connection(new HostAndPort("127.0.0.1", gate.port()));
+    }
 
-  @Test
-  void heldReplyMeansExecutedAndUnanswered() {
-    gate.replies().hold("key");
-    assertEquals("PONG", command("PING"));
-    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
-    gate.replies().awaitHeld("key");
-    assertEquals(List.of("key"), server.keys("*"));
-    assertFalse(reply.isDone());
-    gate.replies().open();
-    assertEquals("OK", Await.value("SET is answered", reply));
-  }
+    @Override
+    public void close() {
+      client.close();
+      gate.close();
+    }
 
-  @Test
-  void cutLosesHeldRepliesAndBreaksTheConnection() {
-    gate.replies().hold("key");
-    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
-    gate.replies().awaitHeld("key");
-    gate.cut();
-    assertThrows(AssertionError.class, () -> Await.value("SET fails", reply));
-    assertEquals(List.of("key"), server.keys("*"));
-  }
+    private String command(String... words) {
+      return text(client.executeCommand(arguments(words)));
+    }
 
-  @Test
-  void requestHeldOverACutArrivesLate() {
-    gate.requests().hold("key");
-    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
-    gate.requests().awaitHeld("key");
-    gate.cut();
-    assertThrows(AssertionError.class, () -> Await.value("SET fails", reply));
-    assertEquals(List.of(), server.keys("*"));
-    gate.requests().open();
-    Await.until("the late request is answered", () -> !gate.replies().passed("key").isEmpty());
-    assertEquals(List.of("+OK\r\n"), gate.replies().passed("key"));
-    assertEquals(List.of("key"), server.keys("*"));
-  }
+    private CompletableFuture<String> later(String... words) {
+      return CompletableFuture.supplyAsync(() -> command(words));
+    }
 
-  @Test
-  void newConnectionPassesWhileTheOldOnesRequestIsHeld() {
-    gate.requests().hold("key");
-    CompletableFuture<Object> late = commandLater("SET", "key", "late");
-    gate.requests().awaitHeld("key");
-    gate.cut();
-    assertThrows(AssertionError.class, () -> Await.value("SET fails", late));
-    try (Connection next = new Connection(new HostAndPort("127.0.0.1", gate.port()))) {
-      next.executeCommand(arguments("SET", "key", "early"));
-      gate.requests().open();
-      Await.until("both are answered", () -> gate.replies().passed("key").size() == 2);
-      assertEquals("late", text(next.executeCommand(arguments("GET", "key"))));
+    @Override
+    public List<String> act(String command, String rest) {
+      String[] words = rest.split(" ");
+      GateProxy.Gate way = words[0].equals("replies") ? gate.replies() : gate.requests();
+      switch (command) {
+        case "hold" -> way.hold(words[1]);
+        case "held" -> way.awaitHeld(words[1]);
+        case "open" -> way.open();
+        case "drop" -> way.drop();
+        case "lose" -> way.lose();
+        case "duplicate" -> way.duplicate(words[1]);
+        case "cut" -> gate.cut();
+        case "anew" -> connect();
+        case "later" -> answer = later(words);
+        case "answer" -> {
+          return List.of(Await.value("it ends", answer.exceptionally(failure -> "broken")));
+        }
+        case "answered?" -> {
+          return List.of(answer.isDone() ? "answered" : "not answered");
+        }
+        case "one-more" -> {
+          return List.of(text(client.getOne()));
+        }
+        case "keys?" -> {
+          return List.of(server.keys("*").toString());
+        }
+        case "passed" -> {
+          int count = Integer.parseInt(words[2]);
+          Await.until("so many passed", () -> way.passed(words[1]).size() == count);
+          return way.passed(words[1]).stream().map(String::strip).toList();
+        }
+        default -> {
+          return List.of(command((command + " " + rest).strip().split(" ")));
+        }
+      }
+      return List.of();
     }
   }
 
   @Test
-  void droppedRequestNeverArrives() {
-    gate.requests().hold("key");
-    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
-    gate.requests().awaitHeld("key");
-    gate.requests().drop();
-    gate.cut();
-    gate.requests().open();
-    assertThrows(AssertionError.class, () -> Await.value("SET fails", reply));
-    assertEquals(List.of(), server.keys("*"));
-  }
-
-  @Test
-  void lostRequestsAreNotAnswered() {
-    gate.requests().lose();
-    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
-    gate.cut();
-    assertThrows(AssertionError.class, () -> Await.value("SET fails", reply));
-    assertEquals(List.of(), server.keys("*"));
-  }
-
-  @Test
-  void duplicatedRequestIsExecutedTwiceAndAnsweredTwice() {
-    gate.requests().duplicate("counter");
-    assertEquals("1", command("INCR", "counter"));
-    assertEquals("2", text(client.getOne()));
-    assertEquals("3", command("INCR", "counter"));
+  void narrowGateLetsSoManyBytesThroughInASecond() {
+    try (Gated gated = new Gated()) {
+      gated.gate.requests().limit(10_000);
+      long startNanos = System.nanoTime();
+      assertEquals("OK", gated.command("SET", "key", "x".repeat(2_000)));
+      assertTrue(System.nanoTime() - startNanos > TimeUnit.MILLISECONDS.toNanos(200));
+      CompletableFuture<String> blocked = gated.later("SET", "key", "x".repeat(600_000));
+      Await.until("it is on its way", () -> gated.gate.requests().passed("key").size() == 2);
+      gated.gate.requests().limit(0);
+      assertFalse(blocked.isDone());
+    }
   }
 
   @Test
   void delayKeepsOrderAndTakesItsTime() {
-    gate.requests().delay(Duration.ofMillis(30));
-    long start = System.nanoTime();
-    client.sendCommand(arguments("SET", "key", "1"));
-    client.sendCommand(arguments("GET", "key"));
-    List<Object> replies = client.getMany(2);
-    assertTrue(System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(30));
-    assertEquals("1", text(replies.get(1)));
-    gate.requests().delay(Duration.ZERO);
-    assertEquals("1", command("GET", "key"));
+    try (Gated gated = new Gated()) {
+      gated.gate.requests().delay(Duration.ofMillis(30));
+      long start = System.nanoTime();
+      gated.client.sendCommand(arguments("SET", "key", "1"));
+      gated.client.sendCommand(arguments("GET", "key"));
+      List<Object> replies = gated.client.getMany(2);
+      assertTrue(System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(30));
+      assertEquals("1", text(replies.get(1)));
+      gated.gate.requests().delay(Duration.ZERO);
+      assertEquals("1", gated.command("GET", "key"));
+    }
   }
 
   @Test
@@ -192,15 +168,7 @@ class GateProxyTest {
     }
   }
 
-  private Object command(String... words) {
-    return text(client.executeCommand(arguments(words)));
-  }
-
-  private CompletableFuture<Object> commandLater(String... words) {
-    return CompletableFuture.supplyAsync(() -> command(words));
-  }
-
-  private static Object text(Object reply) {
+  private static String text(Object reply) {
     return reply instanceof byte[] bytes ? SafeEncoder.encode(bytes) : String.valueOf(reply);
   }
 
