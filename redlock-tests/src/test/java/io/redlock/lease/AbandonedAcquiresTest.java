@@ -15,9 +15,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -28,6 +30,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -125,10 +128,14 @@ class AbandonedAcquiresTest {
                 .renewFor(TTL);
         String outcome =
             switch (random.nextInt(4)) {
-              case 0 -> interruptedAcquire(request);
-              case 1 -> interruptedLock(request);
-              case 2 -> cancelled(request);
-              default -> timedOut(request);
+              case 0 -> interrupted(() -> acquires(request));
+              case 1 -> interrupted(() -> locks(request));
+              case 2 -> abandoned(request, "cancelled", future -> future.cancel(true));
+              default -> // as orTimeout does
+                  abandoned(
+                      request,
+                      "timed out",
+                      future -> future.completeExceptionally(new TimeoutException()));
             };
         outcomes.merge(outcome, 1, Integer::sum);
       }
@@ -145,64 +152,43 @@ class AbandonedAcquiresTest {
       }
     }
 
-    private String interruptedAcquire(LeaseRequest request) {
+    private String interrupted(Callable<Boolean> call) throws Exception {
       try (Interrupt interrupt = new Interrupt()) {
         atSomeMoment(interrupt::strike);
-        AcquireResult result = redlock.tryAcquire(request);
-        try (Lease lease = result.lease().orElse(null)) {
-          if (lease == null) {
-            return "refused";
-          }
-          if (random.nextBoolean()) {
-            lease.release();
-          }
-          return "acquired";
-        }
+        return call.call() ? "acquired" : "refused";
       } catch (InterruptedException e) {
         return "interrupted";
       }
     }
 
-    private String interruptedLock(LeaseRequest request) {
+    private boolean acquires(LeaseRequest request) throws InterruptedException {
+      try (Lease lease = redlock.tryAcquire(request).lease().orElse(null)) {
+        if (lease != null && random.nextBoolean()) {
+          lease.release();
+        }
+        return lease != null;
+      }
+    }
+
+    private boolean locks(LeaseRequest request) throws InterruptedException {
       Lock lock = redlock.asLock(request);
-      try (Interrupt interrupt = new Interrupt()) {
-        atSomeMoment(interrupt::strike);
-        if (!lock.tryLock(random.nextInt(30), TimeUnit.MILLISECONDS)) {
-          return "refused";
-        }
+      boolean isLocked = lock.tryLock(random.nextInt(30), TimeUnit.MILLISECONDS);
+      if (isLocked) {
         lock.unlock();
-        return "acquired";
-      } catch (InterruptedException e) {
-        return "interrupted";
       }
+      return isLocked;
     }
 
-    private String cancelled(LeaseRequest request) {
-      CompletableFuture<AcquireResult> future = redlock.acquireAsync(request);
-      atSomeMoment(() -> future.cancel(true));
-      return outcome(future, "cancelled");
-    }
-
-    private String timedOut(LeaseRequest request) {
-      CompletableFuture<AcquireResult> future = redlock.acquireAsync(request);
-      // As orTimeout does.
-      atSomeMoment(() -> future.completeExceptionally(new TimeoutException()));
-      return outcome(future, "timed out");
-    }
-
-    private static String outcome(CompletableFuture<AcquireResult> future, String abandoned) {
+    private String abandoned(
+        LeaseRequest request, String how, Consumer<CompletableFuture<AcquireResult>> abandon) {
+      CompletableFuture<AcquireResult> call = redlock.acquireAsync(request);
+      atSomeMoment(() -> abandon.accept(call));
       try {
-        return future
-            .join()
-            .lease()
-            .map(
-                lease -> {
-                  lease.close();
-                  return "acquired";
-                })
-            .orElse("refused");
+        Optional<Lease> lease = call.join().lease();
+        lease.ifPresent(Lease::close);
+        return lease.isPresent() ? "acquired" : "refused";
       } catch (CancellationException | CompletionException e) {
-        return abandoned;
+        return how;
       }
     }
   }
