@@ -9,15 +9,13 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testkit.Together;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
@@ -56,30 +54,22 @@ class PermitsTest {
     List<Redlock> clients = List.of(masters.connect(), masters.connect(), masters.connect());
     Set<String> working = ConcurrentHashMap.newKeySet();
     AtomicInteger served = new AtomicInteger();
-    ExecutorService threads = Executors.newCachedThreadPool();
-    List<Future<?>> crowd = new ArrayList<>();
-    for (int i = 0; i < 12; i++) {
-      Redlock client = clients.get(i % clients.size());
-      crowd.add(
-          threads.submit(
-              () -> {
-                for (int turn = 0; turn < 10; turn++) {
-                  client.runLeased(
-                      request,
-                      lease -> {
-                        String permit = lease.resource();
-                        assertTrue(working.add(permit), () -> permit + " is held twice");
-                        served.incrementAndGet();
-                        assertTrue(working.remove(permit));
-                      });
-                }
-                return null;
-              }));
-    }
-    threads.shutdown();
-    for (Future<?> each : crowd) {
-      each.get();
-    }
+    Together.run(
+        12,
+        number -> {
+          for (int turn = 0; turn < 10; turn++) {
+            clients
+                .get(number % clients.size())
+                .runLeased(
+                    request,
+                    lease -> {
+                      String permit = lease.resource();
+                      assertTrue(working.add(permit), () -> permit + " is held twice");
+                      served.incrementAndGet();
+                      assertTrue(working.remove(permit));
+                    });
+          }
+        });
     assertEquals(120, served.get());
   }
 

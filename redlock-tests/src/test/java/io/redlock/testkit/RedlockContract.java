@@ -7,6 +7,7 @@ import static io.redlock.testbed.Results.assertUnavailable;
 import static io.redlock.testkit.DeploymentUnderTest.NODES;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -37,7 +38,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -136,32 +136,8 @@ public abstract class RedlockContract {
   }
 
   static boolean isWaiting(Thread thread) {
-    return thread != null
-        && (thread.getState() == Thread.State.WAITING
-            || thread.getState() == Thread.State.TIMED_WAITING);
-  }
-
-  /** Something to do that may throw. */
-  interface Action {
-    void run() throws Exception;
-  }
-
-  static CompletableFuture<Void> later(Action action) {
-    CompletableFuture<Void> done = new CompletableFuture<>();
-    Thread thread =
-        new Thread(
-            () -> {
-              try {
-                action.run();
-                done.complete(null);
-              } catch (Throwable e) {
-                done.completeExceptionally(e);
-              }
-            },
-            "contract");
-    thread.setDaemon(true);
-    thread.start();
-    return done;
+    return thread.getState() == Thread.State.WAITING
+        || thread.getState() == Thread.State.TIMED_WAITING;
   }
 
   boolean queued(int places) {
@@ -229,26 +205,20 @@ public abstract class RedlockContract {
       throws Exception {
     int[] unguarded = {0};
     AtomicInteger inside = new AtomicInteger();
-    List<CompletableFuture<Void>> contenders = new ArrayList<>();
     long start = System.nanoTime();
-    for (int i = 0; i < count; i++) {
-      Redlock client = i % 2 == 0 ? alice : bob;
-      contenders.add(
-          later(
-              () -> {
-                for (int turn = 0; turn < turns; turn++) {
-                  try (Lease lease = client.acquire(areFair ? fair() : waiting())) {
-                    assertEquals(1, inside.incrementAndGet());
-                    unguarded[0]++;
-                    assertTrue(lease.isValid());
-                    inside.decrementAndGet();
-                  }
-                }
-              }));
-    }
-    for (CompletableFuture<Void> contender : contenders) {
-      Await.value("a contender has had its turns", contender);
-    }
+    Together.run(
+        count,
+        number -> {
+          Redlock client = number % 2 == 0 ? alice : bob;
+          for (int turn = 0; turn < turns; turn++) {
+            try (Lease lease = client.acquire(areFair ? fair() : waiting())) {
+              assertEquals(1, inside.incrementAndGet());
+              unguarded[0]++;
+              assertTrue(lease.isValid());
+              inside.decrementAndGet();
+            }
+          }
+        });
     Duration took = Duration.ofNanos(System.nanoTime() - start);
     assertEquals(count * turns, unguarded[0]);
     assertTrue(!areFair || took.compareTo(Duration.ofSeconds(turns)) < 0, took::toString);
@@ -323,18 +293,15 @@ public abstract class RedlockContract {
   @ValueSource(booleans = {false, true})
   void interruptEndsTheWaitAndLeavesNothingLocked(boolean isFair) throws Exception {
     Lease held = acquire(alice);
-    AtomicReference<Thread> thread = new AtomicReference<>();
-    CompletableFuture<Void> waiting =
-        later(
-            () -> {
-              thread.set(Thread.currentThread());
-              LeaseRequest request = isFair ? fair() : waiting();
-              assertThrows(InterruptedException.class, () -> bob.acquire(request));
-            });
-    Await.until("the waiter waits", () -> isWaiting(thread.get()));
+    CompletableFuture<Throwable> ended = new CompletableFuture<>();
+    LeaseRequest request = isFair ? fair() : waiting();
+    Thread waiter =
+        new Thread(() -> ended.complete(assertThrows(Throwable.class, () -> bob.acquire(request))));
+    waiter.start();
+    Await.until("the waiter waits", () -> isWaiting(waiter));
     Await.until("it has its place", () -> !isFair || queued(1));
-    thread.get().interrupt();
-    Await.value("the wait ends with an InterruptedException", waiting);
+    waiter.interrupt();
+    assertInstanceOf(InterruptedException.class, Await.value("the wait ends", ended));
     held.release();
     Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
     Await.until("nobody stays in the queue", () -> queued(0));

@@ -17,19 +17,16 @@ import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testbed.Signal;
 import io.redlock.testbed.StandStill;
+import io.redlock.testkit.Together;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
@@ -213,30 +210,21 @@ class WaitersTest {
   @Test
   void overlappingSetsOfResourcesNeitherDeadlockNorOverlap() throws Exception {
     Set<String> inside = ConcurrentHashMap.newKeySet();
-    ExecutorService threads = Executors.newCachedThreadPool();
-    List<Future<?>> contenders = new ArrayList<>();
-    for (int i = 0; i < 4; i++) {
-      Redlock client = masters.connect();
-      List<String> names = List.of(resource + "/" + (i + 1) % 4, resource + "/" + i);
-      LeaseRequest both =
-          LeaseRequest.ofAll(names, Duration.ofSeconds(20)).waitUpTo(Duration.ofMinutes(2));
-      contenders.add(
-          threads.submit(
-              () -> {
-                for (int turn = 0; turn < 15; turn++) {
-                  try (Lease lease = client.acquire(both)) {
-                    names.forEach(name -> assertTrue(inside.add(name), "two hold one resource"));
-                    assertTrue(lease.isValid());
-                    inside.removeAll(names);
-                  }
-                }
-                return null;
-              }));
-    }
-    threads.shutdown();
-    for (Future<?> contender : contenders) {
-      contender.get(2, TimeUnit.MINUTES);
-    }
+    Together.run(
+        4,
+        number -> {
+          Redlock client = masters.connect();
+          List<String> names = List.of(resource + "/" + (number + 1) % 4, resource + "/" + number);
+          LeaseRequest both =
+              LeaseRequest.ofAll(names, Duration.ofSeconds(20)).waitUpTo(Duration.ofMinutes(2));
+          for (int turn = 0; turn < 15; turn++) {
+            try (Lease lease = client.acquire(both)) {
+              names.forEach(name -> assertTrue(inside.add(name), "two hold one resource"));
+              assertTrue(lease.isValid());
+              inside.removeAll(names);
+            }
+          }
+        });
     for (int i = 0; i < 4; i++) {
       masters.awaitHolders(0, resource + "/" + i);
     }
