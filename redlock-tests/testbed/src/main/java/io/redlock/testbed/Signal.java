@@ -15,6 +15,23 @@ public enum Signal {
   /** Sends it; fails if the process is gone. One that was stopped stands still from now on. */
   public void to(Process process) {
     String pid = Long.toString(process.pid());
+    send(pid);
+    Path stat = Path.of("/proc", pid, "stat");
+    if (this == STOP && Files.exists(stat)) {
+      Await.until("process " + pid + " stops", () -> isStopped(stat, pid));
+    }
+  }
+
+  /** Sends it again to a process that was stopped by somebody else as well, who let it go on. */
+  private boolean isStopped(Path stat, String pid) {
+    boolean isStopped = readState(stat) == 'T';
+    if (!isStopped) {
+      send(pid);
+    }
+    return isStopped;
+  }
+
+  private void send(String pid) {
     try {
       if (new ProcessBuilder("kill", "-" + name(), pid).start().waitFor() != 0) {
         throw new IllegalStateException("kill -" + name() + " " + pid + " failed");
@@ -23,10 +40,6 @@ public enum Signal {
       throw new UncheckedIOException(e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    }
-    Path stat = Path.of("/proc", pid, "stat");
-    if (this == STOP && Files.exists(stat)) {
-      Await.until("process " + pid + " stops", () -> readState(stat) == 'T');
     }
   }
 
