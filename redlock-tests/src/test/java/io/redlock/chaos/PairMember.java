@@ -46,7 +46,7 @@ record PairMember(ChaosNode node, ChaosNode other, Sentinels sentinels) implemen
 
   private boolean isOtherMaster() {
     HostAndPort sentinel = HostAndPort.from(sentinels.addresses.get(0));
-    try (Connection connection = new Connection(sentinel.getHost(), sentinel.getPort())) {
+    try (Connection connection = RedisServer.connect(sentinel.getPort())) {
       String[] question = {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", Sentinels.MASTER};
       return String.valueOf(RedisServer.command(connection, question))
           .contains(Integer.toString(other.server.port()));

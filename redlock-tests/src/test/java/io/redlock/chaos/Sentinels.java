@@ -66,7 +66,7 @@ final class Sentinels implements AutoCloseable {
     Await.until(
         "the Sentinel at " + address + " knows everybody",
         () -> {
-          try (Connection connection = new Connection(place.getHost(), place.getPort())) {
+          try (Connection connection = RedisServer.connect(place.getPort())) {
             Object said = RedisServer.command(connection, "INFO", "sentinel");
             List<String> words = List.of(String.valueOf(said).split("[,\r\n]+"));
             return words.containsAll(List.of("slaves=1", "sentinels=" + COUNT));

@@ -16,7 +16,6 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.HostAndPort;
 
 /** What no log shows at any level: an owner id is all that it takes to release somebody's lock. */
 @Tag("servers")
@@ -62,7 +61,7 @@ class LogSecretsTest {
       JedisRedlock.Builder builder = patient(address);
       try (Redlock redlock = builder.build();
           Redlock rival = patient(address).build();
-          Connection connection = new Connection(new HostAndPort("127.0.0.1", port))) {
+          Connection connection = RedisServer.connect(port)) {
         RedisServer.command(connection, "AUTH", "geheim");
         LeaseRequest request =
             LeaseRequest.of("some-resource", Duration.ofSeconds(20))

@@ -140,7 +140,7 @@ class QuickstartTest {
     }
 
     private Connection connect(String port) {
-      return new Connection("127.0.0.1", Integer.parseInt(port));
+      return RedisServer.connect(Integer.parseInt(port));
     }
 
     /** Types {@code redis-cli -p PORT shutdown}. */

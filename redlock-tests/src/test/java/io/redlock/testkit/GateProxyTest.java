@@ -30,7 +30,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.SafeEncoder;
 
@@ -71,7 +70,7 @@ class GateProxyTest {
     }
 
     private void connect() {
-      client = new Connection(new HostAndPort("127.0.0.1", gate.port()));
+      client = RedisServer.connect(gate.port());
     }
 
     @Override
@@ -160,7 +159,7 @@ class GateProxyTest {
   void deadServerEndsTheClientsConnection() {
     try (RedisServer mortal = RedisServer.start();
         GateProxy before = GateProxy.to(mortal)) {
-      Connection toMortal = new Connection(new HostAndPort("127.0.0.1", before.port()));
+      Connection toMortal = RedisServer.connect(before.port());
       toMortal.executeCommand(arguments("PING"));
       mortal.kill();
       assertThrows(JedisException.class, () -> toMortal.executeCommand(arguments("PING")));

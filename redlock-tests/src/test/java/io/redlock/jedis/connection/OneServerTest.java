@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import redis.clients.jedis.Connection;
 
 /** A name with several addresses is a master only if one server answers at all of them. */
 @Tag("servers")
@@ -35,7 +34,7 @@ class OneServerTest {
         address -> {
           dialled.add(address);
           RedisServer server = address.getHostAddress().endsWith(".1") ? first : second;
-          return new Connection(server.host(), server.port());
+          return server.connect();
         });
   }
 

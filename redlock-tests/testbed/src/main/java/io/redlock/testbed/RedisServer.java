@@ -279,14 +279,21 @@ public final class RedisServer implements AutoCloseable {
   /** A connection of one's own, with the credentials of the configuration. */
   public Connection connect() {
     int password = config.indexOf("--requirepass");
-    DefaultJedisClientConfig.Builder client =
-        DefaultJedisClientConfig.builder()
-            .protocol(RedisProtocol.RESP2)
-            .timeoutMillis(Math.toIntExact(PATIENCE.toMillis())); // a busy disk is slow to save
+    DefaultJedisClientConfig.Builder client = patient().protocol(RedisProtocol.RESP2);
     if (password >= 0) {
       client.password(config.get(password + 1));
     }
     return new Connection(new HostAndPort(HOST, port), client.build());
+  }
+
+  /** A connection to this port, of a client that bears with a machine at a standstill. */
+  public static Connection connect(int port) {
+    return new Connection(new HostAndPort(HOST, port), patient().build());
+  }
+
+  private static DefaultJedisClientConfig.Builder patient() {
+    return DefaultJedisClientConfig.builder()
+        .timeoutMillis(Math.toIntExact(PATIENCE.toMillis())); // a busy disk is slow to save
   }
 
   /**
