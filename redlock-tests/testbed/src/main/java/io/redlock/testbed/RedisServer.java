@@ -8,7 +8,6 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,7 +35,7 @@ import redis.clients.jedis.util.SafeEncoder;
 public final class RedisServer implements AutoCloseable {
 
   private static final String HOST = "127.0.0.1";
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final int PATIENCE_MILLIS = 30_000; // a busy disk is slow to save
   private static final int START_ATTEMPTS = 5;
 
   /**
@@ -255,7 +254,7 @@ public final class RedisServer implements AutoCloseable {
   private void awaitAnswer() throws IOException {
     long start = System.nanoTime();
     while (!answersAsChild()) {
-      if (!process.isAlive() || System.nanoTime() - start > PATIENCE.toNanos()) {
+      if (!process.isAlive() || System.nanoTime() - start > PATIENCE_MILLIS * 1_000_000L) {
         String log = log();
         close();
         String message = "server on port " + port + " did not come up:\n" + log;
@@ -279,21 +278,21 @@ public final class RedisServer implements AutoCloseable {
   /** A connection of one's own, with the credentials of the configuration. */
   public Connection connect() {
     int password = config.indexOf("--requirepass");
-    DefaultJedisClientConfig.Builder client = patient().protocol(RedisProtocol.RESP2);
+    DefaultJedisClientConfig.Builder client =
+        DefaultJedisClientConfig.builder()
+            .protocol(RedisProtocol.RESP2)
+            .timeoutMillis(PATIENCE_MILLIS);
     if (password >= 0) {
       client.password(config.get(password + 1));
     }
     return new Connection(new HostAndPort(HOST, port), client.build());
   }
 
-  /** A connection to this port, of a client that bears with a machine at a standstill. */
+  /** A connection to this port that says nothing by itself. */
   public static Connection connect(int port) {
-    return new Connection(new HostAndPort(HOST, port), patient().build());
-  }
-
-  private static DefaultJedisClientConfig.Builder patient() {
-    return DefaultJedisClientConfig.builder()
-        .timeoutMillis(Math.toIntExact(PATIENCE.toMillis())); // a busy disk is slow to save
+    Connection connection = new Connection(new HostAndPort(HOST, port));
+    connection.setSoTimeout(PATIENCE_MILLIS);
+    return connection;
   }
 
   /**
