@@ -26,28 +26,27 @@ import java.util.stream.IntStream;
  * Masters, client processes, a proxy on each way between them, and the store that the locks
  * protect: everything that takes part in a run. Ends with {@link #close()}, whatever happened.
  */
-final class ChaosDeployment extends DeploymentUnderFaults {
+class ChaosDeployment extends DeploymentUnderFaults {
 
   final List<ChaosNode> nodes;
   private final List<NodeWatch> watches = new ArrayList<>();
   private final Heartbeat heartbeat;
 
-  /**
-   * Starts everything and waits until it is up.
-   *
-   * @param keepsTime whether nothing will be done that leases assume not to happen; only where
-   *     something will be can the masters' clocks be set
-   */
-  ChaosDeployment(ChaosTerms terms, Path folder, boolean keepsTime) {
+  /** Starts everything and waits until it is up. */
+  ChaosDeployment(ChaosTerms terms, Path folder) {
     super(terms, folder);
     journal.write(
         RunSettings.of(
-                terms.nodes(), terms.maxTtl(), terms.skew(), terms.variant().guarded(), keepsTime)
+                terms.nodes(),
+                terms.maxTtl(),
+                terms.skew(),
+                terms.variant().guarded(),
+                terms.keepsTime())
             .event());
     nodes =
         IntStream.range(0, terms.nodes())
             .parallel()
-            .mapToObj(node -> new ChaosNode("n" + node, !keepsTime, journal))
+            .mapToObj(node -> new ChaosNode("n" + node, !terms.keepsTime(), journal))
             .toList();
     heartbeat = Heartbeat.start("harness", journal);
     try {

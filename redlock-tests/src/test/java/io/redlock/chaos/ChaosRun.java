@@ -83,8 +83,8 @@ final class ChaosRun {
   private Report run() {
     long startNanos = System.nanoTime();
     Path folder = FOLDER.resolve(schedule.name() + "-" + seed);
-    ChaosTerms terms = schedule.terms();
-    try (ChaosDeployment deployment = new ChaosDeployment(terms, folder, schedule.keepsTime())) {
+    ChaosTerms terms = schedule.terms().keepsTime(schedule.keepsTime());
+    try (ChaosDeployment deployment = new ChaosDeployment(terms, folder)) {
       long beganNanos = System.nanoTime();
       deployment.clients.forEach(client -> work(client, beganNanos));
       Nemesis nemesis = new Nemesis(deployment, client -> work(client, beganNanos));

@@ -1,6 +1,6 @@
 package io.redlock.chaos;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.chaos.client.ClientMain;
 import io.redlock.chaos.client.ClientSettings;
@@ -118,11 +118,7 @@ final class ClientProcess extends ChildProcess {
 
   /** Acquires a lease, for example {@code r0 20000 0}: resource, ttl and wait in ms. */
   void acquire(String terms) {
-    assertEquals("true", ask("0 acquire " + terms));
-  }
-
-  void acquireShared(String terms) {
-    assertEquals("true", ask("0 acquire-shared " + terms));
+    assertTrue(tryAcquire(terms), terms);
   }
 
   /** Acquires a lease if it can; returns true if it did. */

@@ -34,8 +34,7 @@ class ServerErrorsTest {
 
   @BeforeAll
   static void start() {
-    deployment =
-        new ChaosDeployment(ChaosTerms.of(3, 1), ChaosRun.FOLDER.resolve("server-errors"), true);
+    deployment = new ChaosDeployment(ChaosTerms.of(3, 1), ChaosRun.FOLDER.resolve("server-errors"));
   }
 
   @AfterAll

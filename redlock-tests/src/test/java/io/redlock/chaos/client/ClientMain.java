@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
  *
  * <pre>
  * 0 acquire r0 2000 500    → 0 acquire true      ttl and wait in ms
- * 0 acquire-shared r0 …    → the same for a shared lease
+ * 0 acquire … shared       → the same for a shared lease
  * 0 update 100             → 0 update true       ms between reading and writing
  * 0 pair 100               → 0 pair true         ms between two numbers, read or written
  * 0 look | extend | release | forget
@@ -123,7 +123,7 @@ public final class ClientMain extends ClientProgram {
         callers.computeIfAbsent(
             number, n -> new Caller(settings.name() + "/" + n, settings, redlock, journal, untold));
     return switch (words.get(1)) {
-      case "acquire", "acquire-shared", "must" -> acquire(caller, words);
+      case "acquire", "must" -> acquire(caller, words);
       case "update" -> caller.update(millis(words.get(2)));
       case "pair" -> caller.pair(millis(words.get(2)));
       case "look" -> caller.look();
@@ -139,7 +139,7 @@ public final class ClientMain extends ClientProgram {
     List<String> resources = List.of(words.get(2).split(","));
     LeaseRequest request =
         LeaseRequest.ofAll(resources, millis(words.get(3))).waitUpTo(millis(words.get(4)));
-    boolean isShared = words.get(1).equals("acquire-shared");
+    boolean isShared = words.contains("shared");
     return caller.acquire(isShared ? request.shared() : request, words.get(1).equals("must"));
   }
 
