@@ -11,7 +11,6 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.settings.Setting;
 import io.redlock.spi.HolderLabel;
-import io.redlock.testbed.Folders;
 import io.redlock.testkit.GateProxy;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -177,6 +176,16 @@ class ChaosDeployment extends DeploymentUnderFaults {
   }
 
   @Override
+  List<ChaosNode> servers() {
+    return nodes;
+  }
+
+  @Override
+  void awaitServers(ChaosClient client) {
+    client.process().awaitMasters(terms.patienceMillis());
+  }
+
+  @Override
   List<HistoryEvent> left() {
     List<HistoryEvent> left = new ArrayList<>();
     for (int node = 0; node < nodes.size(); node++) {
@@ -206,16 +215,10 @@ class ChaosDeployment extends DeploymentUnderFaults {
     return nodes.get(node).server.command("EVAL", script, "1", set).toString();
   }
 
-  /** Everything that was written, in one file; the parts are deleted. */
   @Override
   History history() {
     watches.forEach(NodeWatch::close);
-    History history = super.history();
-    for (Path part : parts()) {
-      Folders.delete(part);
-      Folders.delete(Path.of(part.toString().replace(".tsv", "")));
-    }
-    return history;
+    return super.history();
   }
 
   @Override

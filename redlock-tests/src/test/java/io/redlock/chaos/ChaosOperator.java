@@ -14,7 +14,6 @@ import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -38,23 +37,13 @@ final class ChaosOperator {
 
   private final ChaosDeployment deployment;
   private final Random random;
-  private final Consumer<ChaosClient> rest;
-  private final Consumer<ChaosClient> work;
+  private final ScheduleRun schedule;
   private int losses; // when the last command had succeeded
 
-  /**
-   * @param rest lets a client finish what it does
-   * @param work gives a client something to do
-   */
-  ChaosOperator(
-      ChaosDeployment deployment,
-      long seed,
-      Consumer<ChaosClient> rest,
-      Consumer<ChaosClient> work) {
+  ChaosOperator(ChaosDeployment deployment, long seed, ScheduleRun schedule) {
     this.deployment = deployment;
     this.random = new Random(seed);
-    this.rest = rest;
-    this.work = work;
+    this.schedule = schedule;
   }
 
   void changeMasters() {
@@ -86,10 +75,10 @@ final class ChaosOperator {
     if (client.isUpToDate()) {
       return;
     }
-    rest.accept(client);
+    schedule.rest(client);
     client.process().stop();
     client.start().awaitReady();
-    work.accept(client);
+    schedule.work(client);
     client.arrived();
   }
 

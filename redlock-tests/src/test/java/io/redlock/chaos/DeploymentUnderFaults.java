@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The clients of a run, the store that their locks protect, and what all write down. Ends with
@@ -39,6 +40,12 @@ abstract class DeploymentUnderFaults implements AutoCloseable {
     journal = new Journal(folder.resolve("harness.tsv"));
     store = new Store(journal);
   }
+
+  /** Returns what faults of servers strike. */
+  abstract List<? extends ChaosServer> servers();
+
+  /** Waits until the client finds all servers up, where clients know, and writes it down. */
+  void awaitServers(ChaosClient client) {}
 
   /** Returns what is left of locks on the servers now. */
   abstract List<HistoryEvent> left();
@@ -72,9 +79,20 @@ abstract class DeploymentUnderFaults implements AutoCloseable {
     return history;
   }
 
+  /** If the history has been written, nothing else is kept but its picture. */
   @Override
   public void close() {
     store.close();
     journal.close();
+    try (Stream<Path> files = Files.list(folder)) {
+      List<Path> all = files.toList();
+      if (all.contains(folder.resolve("history.tsv"))) {
+        all.stream()
+            .filter(file -> !file.toString().matches(".*(history.tsv|[.]html)"))
+            .forEach(Folders::delete);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 }

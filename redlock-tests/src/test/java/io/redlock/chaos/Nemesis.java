@@ -34,18 +34,10 @@ final class Nemesis {
   /**
    * @param revive gives a process that was started in place of a killed one something to do
    */
-  Nemesis(ChaosDeployment deployment, Consumer<ChaosClient> revive) {
-    this(deployment.nodes, deployment.clients, deployment.journal, revive);
-  }
-
-  Nemesis(
-      List<? extends ChaosServer> servers,
-      List<ChaosClient> clients,
-      Journal journal,
-      Consumer<ChaosClient> revive) {
-    this.servers = servers;
-    this.clients = clients;
-    this.journal = journal;
+  Nemesis(DeploymentUnderFaults deployment, Consumer<ChaosClient> revive) {
+    servers = deployment.servers();
+    clients = deployment.clients;
+    journal = deployment.journal;
     this.revive = revive;
   }
 
@@ -164,13 +156,9 @@ final class Nemesis {
 
   private void endLink(Strike strike, GateProxy link) {
     switch (strike.fault()) {
-      case LINK_LOSES_REQUESTS -> {
+      case LINK_LOSES_REQUESTS, LINK_LOSES_REPLIES -> {
         link.cut();
-        link.requests().open();
-      }
-      case LINK_LOSES_REPLIES -> {
-        link.cut();
-        link.replies().open();
+        bothWays(link, GateProxy.Gate::open);
       }
       case LINK_HOLDS_REQUESTS -> {
         link.cut();

@@ -4,16 +4,11 @@ import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.chaos.peers.PeerMain;
 import io.redlock.chaos.peers.PeerSettings;
-import io.redlock.testbed.Folders;
 import io.redlock.testkit.GateProxy;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class PeerDeployment extends DeploymentUnderFaults {
 
-  final List<ChaosServer> servers = new ArrayList<>();
+  private final List<ChaosServer> servers = new ArrayList<>();
   private final PeerLibrary peer;
   private final List<ChaosNode> masters = new ArrayList<>();
   private final List<ZooKeeperMember> members = new ArrayList<>();
@@ -118,6 +113,11 @@ final class PeerDeployment extends DeploymentUnderFaults {
   }
 
   @Override
+  List<ChaosServer> servers() {
+    return servers;
+  }
+
+  @Override
   List<HistoryEvent> left() {
     List<HistoryEvent> left = new ArrayList<>();
     for (ChaosNode node : masters) {
@@ -128,20 +128,6 @@ final class PeerDeployment extends DeploymentUnderFaults {
       }
     }
     return left;
-  }
-
-  /** Deletes everything but the history and the picture. Only when all is closed. */
-  static void tidy(Path folder) {
-    try (Stream<Path> files = Files.list(folder)) {
-      for (Path file : files.toList()) {
-        String name = file.getFileName().toString();
-        if (!name.equals("history.tsv") && !name.endsWith(".html")) {
-          Folders.delete(file);
-        }
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   @Override

@@ -45,6 +45,7 @@ final class PeerRun {
       long seed,
       PeerVerdict verdict,
       long faults,
+      Path folder,
       Duration took) {
 
     /** One line. */
@@ -67,32 +68,34 @@ final class PeerRun {
           took.toMillis() / 1e3);
     }
 
-    /** Where its history and its picture are. */
-    Path folder() {
-      return PeerRun.folder(peer, schedule, seed);
-    }
-
     History history() {
-      return History.read(List.of(folder().resolve("history.tsv")));
+      return History.read(List.of(folder.resolve("history.tsv")));
     }
   }
 
-  private final PeerLibrary peer;
-  private final Schedule schedule;
-  private final long seed;
-
-  private PeerRun(PeerLibrary peer, Schedule schedule, long seed) {
-    this.peer = peer;
-    this.schedule = schedule;
-    this.seed = seed;
-  }
-
-  private static Path folder(PeerLibrary peer, Schedule schedule, long seed) {
-    return FOLDER.resolve(peer.id() + "-" + schedule.name() + "-" + seed);
-  }
+  private PeerRun() {}
 
   static Report of(PeerLibrary peer, Schedule schedule, long seed) {
-    return new PeerRun(peer, schedule, seed).run();
+    long startNanos = System.nanoTime();
+    int servers = PeerDeployment.servers(peer, schedule);
+    ChaosTerms terms = schedule.nodes(servers).terms();
+    Path folder = FOLDER.resolve(peer.id() + "-" + schedule.name() + "-" + seed);
+    History history;
+    long struck;
+    try (PeerDeployment deployment = new PeerDeployment(peer, terms, folder)) {
+      ScheduleRun run = new ScheduleRun(schedule, seed, deployment);
+      run.play(plan(peer, schedule, seed, servers), () -> {});
+      history = deployment.history();
+      struck = run.nemesis.counts().values().stream().mapToLong(Long::longValue).sum();
+    }
+    int tolerates = peer.servers == PeerLibrary.Servers.PAIR ? 1 : (servers - 1) / 2;
+    PeerVerdict verdict = PeerVerdict.of(history, peer.judged(), tolerates);
+    Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
+    Report report = new Report(peer, schedule, seed, verdict, struck, folder, took);
+    List<Finding> findings = verdict.findings();
+    Path picture = folder.resolve("run.html");
+    Picture.draw(history, findings, peer.title + ": " + schedule.name(), report.summary(), picture);
+    return report;
   }
 
   /** The schedules that a peer can play. */
@@ -122,7 +125,7 @@ final class PeerRun {
   }
 
   /** The strikes of the schedule, those aside at servers or with faults that the peer has not. */
-  private ChaosPlan plan(int servers) {
+  private static ChaosPlan plan(PeerLibrary peer, Schedule schedule, long seed, int servers) {
     Schedule drawn = peer.servers == PeerLibrary.Servers.MASTERS ? schedule : schedule.nodes(3);
     List<Strike> strikes =
         ChaosPlan.of(drawn, seed).strikes().stream()
@@ -132,105 +135,5 @@ final class PeerRun {
             .filter(strike -> hasCounterpart(peer, strike.fault()))
             .toList();
     return new ChaosPlan(strikes);
-  }
-
-  private Report run() {
-    long startNanos = System.nanoTime();
-    int servers = PeerDeployment.servers(peer, schedule);
-    ChaosTerms terms = schedule.nodes(servers).terms();
-    Path folder = folder(peer, schedule, seed);
-    History history;
-    Nemesis nemesis;
-    try (PeerDeployment deployment = new PeerDeployment(peer, terms, folder)) {
-      long beganNanos = System.nanoTime();
-      deployment.clients.forEach(client -> work(client, beganNanos));
-      nemesis =
-          new Nemesis(
-              deployment.servers,
-              deployment.clients,
-              deployment.journal,
-              client -> work(client, beganNanos));
-      nemesis.execute(plan(servers));
-      finish(deployment, terms);
-      history = deployment.history();
-    }
-    PeerDeployment.tidy(folder);
-    int tolerates = peer.servers == PeerLibrary.Servers.PAIR ? 1 : (servers - 1) / 2;
-    PeerVerdict verdict = PeerVerdict.of(history, peer.judged(), tolerates);
-    long struck = nemesis.counts().values().stream().mapToLong(Long::longValue).sum();
-    Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
-    Report report = new Report(peer, schedule, seed, verdict, struck, took);
-    List<Finding> findings = verdict.findings();
-    Path picture = folder.resolve("run.html");
-    Picture.draw(history, findings, peer.title + ": " + schedule.name(), report.summary(), picture);
-    return report;
-  }
-
-  /** Every caller works until the end of the schedule. */
-  private void work(ChaosClient client, long beganNanos) {
-    long leftMillis = schedule.length().minusNanos(System.nanoTime() - beganNanos).toMillis();
-    client.work(schedule, seed, leftMillis);
-  }
-
-  /** Now that all faults are over: each client gets each resource, everybody ends, all is free. */
-  private void finish(PeerDeployment deployment, ChaosTerms terms) {
-    for (ChaosClient client : deployment.clients) {
-      for (int caller = 0; caller < schedule.callers(); caller++) {
-        ask(deployment, client, caller + " work", false);
-      }
-    }
-    deployment.journal.note("harness worked");
-    long ttlMillis = terms.maxTtl().toMillis();
-    long patience = terms.patienceMillis();
-    for (ChaosClient client : deployment.clients) {
-      for (String resource : DeploymentUnderFaults.RESOURCES) {
-        String order = "0 must " + resource + " " + ttlMillis + " " + patience;
-        if (ask(deployment, client, order, true)) {
-          ask(deployment, client, "0 release", true);
-        }
-      }
-    }
-    for (ChaosClient client : deployment.clients) {
-      stop(deployment, client);
-    }
-    if (peer.judged().contains(SimInvariant.I5)) {
-      deployment.awaitFree(terms.maxTtl().plusSeconds(5));
-    }
-  }
-
-  private static void stop(PeerDeployment deployment, ChaosClient client) {
-    try {
-      if (client.isRunning()) {
-        client.process().stop();
-      }
-    } catch (IllegalStateException e) {
-      giveUp(deployment, client, "close: " + e.getMessage());
-    }
-  }
-
-  private static void giveUp(PeerDeployment deployment, ChaosClient client, String what) {
-    deployment.journal.note("%s hung what=%s", client.process().name(), what);
-    client.kill();
-  }
-
-  /** A call that does not return is the library's; its process is given up. */
-  private static boolean ask(
-      PeerDeployment deployment, ChaosClient client, String order, boolean first) {
-    if (!client.isRunning()) {
-      return false;
-    }
-    try {
-      if (first) {
-        client.process().order(order);
-      }
-      String outcome = client.process().outcome(order);
-      if (outcome.startsWith("failed")) {
-        throw new IllegalStateException(client.process().name() + " " + order + ": " + outcome);
-      }
-      return outcome.equals("true");
-    } catch (AssertionError e) {
-      giveUp(deployment, client, order + ": " + e.getMessage());
-      return false;
-    }
   }
 }

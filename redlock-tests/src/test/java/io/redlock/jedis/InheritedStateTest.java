@@ -13,7 +13,6 @@ import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
@@ -51,20 +50,11 @@ class InheritedStateTest {
   private final Thread caller = Thread.currentThread();
   private final CountDownLatch over = new CountDownLatch(1);
 
-  /** Whether a thread of the library runs what depends on the stage: it then stands there. */
-  private boolean blocksItsThread(CompletionStage<?> stage) {
-    CompletableFuture<Thread> runner = new CompletableFuture<>();
-    stage.thenRun(
-        () -> {
-          runner.complete(Thread.currentThread());
-          if (Thread.currentThread() != caller) {
-            awaitEnd();
-          }
-        });
-    return runner.join() != caller;
-  }
-
-  private void awaitEnd() {
+  /** Blocks a thread of the library; the caller's, if what it depends on was there before. */
+  private void block() {
+    if (Thread.currentThread() == caller) {
+      return;
+    }
     try {
       over.await();
     } catch (InterruptedException e) {
@@ -88,11 +78,14 @@ class InheritedStateTest {
       JedisRedlock.adopt(servers.addresses());
       try (Redlock redlock = connect(servers);
           Redlock other = connect(servers)) {
-        while (!blocksItsThread(redlock.acquire("released", TTL, WAIT).releaseAsync())) {
-          Thread.onSpinWait();
+        while (threads("callbacks").isEmpty()) {
+          redlock.acquire("released", TTL, WAIT).releaseAsync().thenRun(this::block);
         }
-        while (!blocksItsThread(redlock.acquire("lost", Duration.ofSeconds(3), WAIT).ended())) {
-          Thread.onSpinWait();
+        while (threads("losses").isEmpty()) {
+          Lease lost = redlock.acquire("lost", Duration.ofSeconds(3), WAIT);
+          CompletableFuture<?> ended = lost.ended().toCompletableFuture();
+          ended.thenRun(this::block);
+          Await.until("it is told", ended::isDone);
         }
         Lease held = other.acquire("held", TTL, WAIT);
         redlock.acquireAsync(LeaseRequest.of("held", TTL).fair().waitUpTo(TTL));

@@ -26,6 +26,7 @@ final class CallRules {
         case "acquire", "extend", "release" -> rules.open.put(event.actor(), event);
         case "held", "refused", "extended", "not-extended", "released" -> rules.returned(event);
         case "stopped" -> rules.stopped(event);
+        case "hung" -> rules.found(event, event.actor() + " did not return: " + event.text("what"));
         case "masters" -> rules.masters(event);
         default -> {}
       }

@@ -40,9 +40,6 @@ public record PeerVerdict(
     history.of("killed").forEach(event -> killed.put(event.actor(), event.atNanos()));
     leases.byResource().forEach(holds -> overlaps(holds, killed, findings));
     CallRules.check(history, findings);
-    for (HistoryEvent hung : history.of("hung").toList()) { // given up, not killed by a fault
-      findings.add(SimInvariant.I7, hung, hung.actor() + " did not return: " + hung.text("what"));
-    }
     for (HistoryEvent left : history.of("left").toList()) {
       String what = left.actor() + " still has the key " + left.text("resource");
       findings.add(SimInvariant.I5, left, what);
