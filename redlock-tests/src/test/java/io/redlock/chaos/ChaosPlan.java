@@ -87,16 +87,11 @@ record ChaosPlan(List<Strike> strikes) {
     int nodesDown = 1;
     for (Strike other : others) {
       boolean over = other.endMillis + REST_MILLIS <= strike.beginMillis;
-      if (strike.fault.mostMillis > 0
-          && other.fault.mostMillis > 0
-          && !over
-          && strike.meets(other)) {
-        return false;
-      }
-      if (strike.fault.mostMillis == 0
-          && strike.fault.target != ChaosFault.Target.LINK
-          && !over
-          && strike.meets(other)) {
+      boolean clashes =
+          strike.fault.mostMillis > 0
+              ? other.fault.mostMillis > 0
+              : strike.fault.target != ChaosFault.Target.LINK;
+      if (clashes && !over && strike.meets(other)) {
         return false;
       }
       long silent = other.fault.silencesAfterwards ? 2 * schedule.terms().maxTtl().toMillis() : 0;

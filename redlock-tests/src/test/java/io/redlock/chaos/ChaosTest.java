@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -76,8 +75,7 @@ class ChaosTest {
 
   private static DynamicTest run(Schedule schedule, long seed) {
     Future<ChaosRun.Report> run = RUNS.submit(() -> ChaosRun.of(schedule, seed));
-    return DynamicTest.dynamicTest(
-        schedule.name() + ", seed " + seed, () -> assertGood(report(run)));
+    return DynamicTest.dynamicTest(schedule.name() + ", seed " + seed, () -> assertGood(run.get()));
   }
 
   private static List<Schedule> chosen(String only, long seed) {
@@ -96,14 +94,6 @@ class ChaosTest {
   void historyOnFileIsJudgedAgain() {
     History history = History.read(List.of(Path.of(System.getProperty("chaos.history"))));
     assertEquals(List.of(), HistoryVerdict.of(history).findings());
-  }
-
-  private static ChaosRun.Report report(Future<ChaosRun.Report> run) throws Throwable {
-    try {
-      return run.get();
-    } catch (ExecutionException e) {
-      throw e.getCause();
-    }
   }
 
   private static void skip(Schedule schedule) {

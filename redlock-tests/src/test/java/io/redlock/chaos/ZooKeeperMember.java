@@ -9,7 +9,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
-import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -95,10 +94,8 @@ final class ZooKeeperMember implements ChaosServer {
       socket.getOutputStream().write("srvr".getBytes(StandardCharsets.US_ASCII));
       byte[] said = socket.getInputStream().readAllBytes();
       return new String(said, StandardCharsets.US_ASCII).contains("Mode:");
-    } catch (SocketTimeoutException e) {
-      return false; // it is still looking for the others
     } catch (IOException e) {
-      return false; // not up yet
+      return false; // not up yet, or still looking for the others
     }
   }
 

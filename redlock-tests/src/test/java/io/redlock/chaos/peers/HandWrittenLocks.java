@@ -86,7 +86,7 @@ final class HandWrittenLocks implements PeerLocks {
       long calledNanos = System.nanoTime();
       String owner = UUID.randomUUID().toString();
       if (set(resource, owner, ttl)) {
-        return held(resource, owner, Countdown.from(calledNanos, ttl));
+        return Countdown.from(calledNanos, ttl, () -> delete(resource, owner));
       }
       if (System.nanoTime() - untilNanos >= 0) {
         return null;
@@ -102,20 +102,10 @@ final class HandWrittenLocks implements PeerLocks {
     }
   }
 
-  private Held held(String resource, String owner, Countdown countdown) {
-    return new Held() {
-      @Override
-      public Duration left() {
-        return countdown.left();
-      }
-
-      @Override
-      public void release() {
-        try (Jedis jedis = pool.getResource()) {
-          jedis.eval(RELEASE, List.of(resource), List.of(owner));
-        }
-      }
-    };
+  private void delete(String resource, String owner) {
+    try (Jedis jedis = pool.getResource()) {
+      jedis.eval(RELEASE, List.of(resource), List.of(owner));
+    }
   }
 
   @Override

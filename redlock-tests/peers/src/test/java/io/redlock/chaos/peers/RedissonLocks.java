@@ -45,21 +45,9 @@ final class RedissonLocks implements PeerLocks {
       throws InterruptedException {
     long calledNanos = System.nanoTime();
     RLock lock = lock(resource);
-    if (!lock.tryLock(wait.toMillis(), ttl.toMillis(), TimeUnit.MILLISECONDS)) {
-      return null;
-    }
-    Countdown countdown = Countdown.from(calledNanos, ttl);
-    return new Held() {
-      @Override
-      public Duration left() {
-        return countdown.left();
-      }
-
-      @Override
-      public void release() {
-        lock.unlock();
-      }
-    };
+    return lock.tryLock(wait.toMillis(), ttl.toMillis(), TimeUnit.MILLISECONDS)
+        ? Countdown.from(calledNanos, ttl, lock::unlock)
+        : null;
   }
 
   @SuppressWarnings("deprecation") // deprecated by its authors, and what people look for
