@@ -110,7 +110,7 @@ class ChaosDeployment extends DeploymentUnderFaults {
       return ClientProcess.of(
           new ClientSettings(
               life,
-              lifeJournal,
+              lifeJournal.toString(),
               store.port(),
               terms.variant(),
               terms.nodeTimeout(),
@@ -141,15 +141,12 @@ class ChaosDeployment extends DeploymentUnderFaults {
 
   /** Vouches for masters that are empty. */
   static void adopt(List<ChaosNode> nodes, ChaosTerms terms) {
-    String[] addresses = nodes.stream().map(node -> node.server.address()).toArray(String[]::new);
     JedisRedlock.Builder builder =
         JedisRedlock.builder()
             .maxTtl(terms.maxTtl())
             .clockSkew(terms.skew())
             .silenceTimeout(Duration.ofSeconds(30)); // longer than a machine stands still
-    for (String address : addresses) {
-      builder.node(address);
-    }
+    nodes.forEach(node -> builder.node(node.server.address()));
     AdoptReport report = builder.adopt();
     if (!report.isComplete()) {
       throw new IllegalStateException("not adopted:\n" + report);

@@ -3,18 +3,19 @@ package io.redlock.chaos;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.chaos.client.ClientMain;
+import io.redlock.chaos.client.ClientProgram;
 import io.redlock.chaos.client.ClientSettings;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.JavaCommand;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
+import java.io.Serializable;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
@@ -35,20 +36,17 @@ final class ClientProcess extends ChildProcess {
   /** Starts the client of this library. */
   static ClientProcess of(ClientSettings settings, Path folder) {
     settings.variant().writeScripts(folder);
-    List<String> program = new ArrayList<>(List.of(ClientMain.class.getName()));
-    program.addAll(settings.arguments());
-    return new ClientProcess(settings.name(), program, folder);
+    return new ClientProcess(settings.name(), ClientMain.class, settings, folder);
   }
 
   /**
    * Starts a client.
    *
-   * @param program its main class and arguments
    * @param folder where it complains; what is there hides what is on the class path
    */
-  ClientProcess(String name, List<String> program, Path folder) {
+  ClientProcess(String name, Class<?> program, Serializable settings, Path folder) {
     super(
-        new ProcessBuilder(command(program, folder))
+        new ProcessBuilder(command(program, settings, folder))
             .redirectError(ProcessBuilder.Redirect.appendTo(errors(folder).toFile())));
     this.name = name;
     this.errors = errors(folder);
@@ -58,11 +56,11 @@ final class ClientProcess extends ChildProcess {
     listener.start();
   }
 
-  private static List<String> command(List<String> program, Path folder) {
+  private static List<String> command(Class<?> program, Serializable settings, Path folder) {
     String classPath = folder + File.pathSeparator + System.getProperty("java.class.path");
     List<String> command =
         JavaCommand.with(classPath, 96, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
-    command.addAll(program);
+    command.addAll(List.of(program.getName(), ClientProgram.word(settings)));
     return command;
   }
 

@@ -97,7 +97,7 @@ final class PeerDeployment extends DeploymentUnderFaults {
         new PeerSettings(
             peer,
             life,
-            lifeJournal,
+            lifeJournal.toString(),
             store.port(),
             ChaosNode.USER,
             ChaosNode.PASSWORD,
@@ -107,9 +107,7 @@ final class PeerDeployment extends DeploymentUnderFaults {
             links.stream().map(link -> "127.0.0.1:" + link.port()).toList(),
             masters.stream().map(node -> node.server.host() + ":" + node.server.port()).toList(),
             sentinels == null ? List.of() : sentinels.addresses);
-    List<String> program = new ArrayList<>(List.of(PeerMain.class.getName()));
-    program.addAll(settings.arguments());
-    return new ClientProcess(life, program, lifeFolder);
+    return new ClientProcess(life, PeerMain.class, settings, lifeFolder);
   }
 
   @Override

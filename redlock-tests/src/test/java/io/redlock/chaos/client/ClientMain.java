@@ -61,7 +61,7 @@ public final class ClientMain extends ClientProgram {
   }
 
   public static void main(String[] args) throws Exception {
-    ClientSettings settings = ClientSettings.of(args);
+    ClientSettings settings = (ClientSettings) settings(args[0]);
     run(settings.name(), settings.journal(), journal -> new ClientMain(settings, journal));
   }
 

@@ -2,10 +2,19 @@ package io.redlock.chaos.client;
 
 import io.redlock.chaos.history.Journal;
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -32,9 +41,26 @@ public abstract class ClientProgram {
     ClientProgram with(Journal journal) throws Exception;
   }
 
+  /** Makes settings one word of a command line. */
+  public static String word(Serializable settings) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+      out.writeObject(settings);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return Base64.getEncoder().encodeToString(bytes.toByteArray());
+  }
+
+  /** Returns the settings that were made a word. */
+  protected static Object settings(String word) throws IOException, ClassNotFoundException {
+    InputStream bytes = new ByteArrayInputStream(Base64.getDecoder().decode(word));
+    return new ObjectInputStream(bytes).readObject();
+  }
+
   /** Runs a program to its end, and writes down which threads it leaves. */
-  public static void run(String name, Path journalFile, Start start) throws Exception {
-    try (Journal journal = new Journal(journalFile)) {
+  public static void run(String name, String journalFile, Start start) throws Exception {
+    try (Journal journal = new Journal(Path.of(journalFile))) {
       Heartbeat.start(name, journal);
       Set<Thread> before = Thread.getAllStackTraces().keySet();
       journal.note("%s started pid=%s", name, ProcessHandle.current().pid());

@@ -6,18 +6,16 @@ import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.JedisCore;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.lane.TestLanes;
-import java.nio.file.Path;
+import java.io.Serializable;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * What a client process is told on its command line.
+ * What a client process is told.
  *
  * @param name who it is in the history
  * @param journal the file it writes
@@ -28,7 +26,7 @@ import redis.clients.jedis.JedisClientConfig;
  */
 public record ClientSettings(
     String name,
-    Path journal,
+    String journal,
     int storePort,
     Variant variant,
     Duration nodeTimeout,
@@ -36,41 +34,8 @@ public record ClientSettings(
     Duration skew,
     List<String> addresses,
     List<String> movingTo,
-    Map<Integer, Integer> ways) {
-
-  public List<String> arguments() {
-    return List.of(
-        name,
-        journal.toString(),
-        Integer.toString(storePort),
-        variant.name(),
-        nodeTimeout.toString(),
-        maxTtl.toString(),
-        skew.toString(),
-        String.join(",", addresses),
-        String.join(",", movingTo),
-        ways.entrySet().stream()
-            .map(way -> way.getKey() + ">" + way.getValue())
-            .collect(Collectors.joining(",")));
-  }
-
-  static ClientSettings of(String... arguments) {
-    return new ClientSettings(
-        arguments[0],
-        Path.of(arguments[1]),
-        Integer.parseInt(arguments[2]),
-        Variant.valueOf(arguments[3]),
-        Duration.parse(arguments[4]),
-        Duration.parse(arguments[5]),
-        Duration.parse(arguments[6]),
-        List.of(arguments[7].split(",")),
-        arguments[8].isEmpty() ? List.of() : List.of(arguments[8].split(",")),
-        Stream.of(arguments[9].split(","))
-            .map(way -> way.split(">"))
-            .collect(
-                Collectors.toMap(
-                    way -> Integer.parseInt(way[0]), way -> Integer.parseInt(way[1]))));
-  }
+    Map<Integer, Integer> ways)
+    implements Serializable {
 
   /** Leads each connection to the link of this client: by their names the masters are the same. */
   private JedisClientConfig links() {

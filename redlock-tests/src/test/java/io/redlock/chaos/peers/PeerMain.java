@@ -24,7 +24,7 @@ public final class PeerMain extends ClientProgram {
   }
 
   public static void main(String[] args) throws Exception {
-    PeerSettings settings = PeerSettings.of(args);
+    PeerSettings settings = (PeerSettings) settings(args[0]);
     run(settings.name(), settings.journal(), journal -> new PeerMain(settings, journal));
     System.exit(0); // whatever threads are left have been written down
   }

@@ -1,11 +1,11 @@
 package io.redlock.chaos.peers;
 
-import java.nio.file.Path;
+import java.io.Serializable;
 import java.time.Duration;
 import java.util.List;
 
 /**
- * The command line of a client process.
+ * What a client process is told.
  *
  * @param name who it is in the history
  * @param storePort where the store listens
@@ -17,7 +17,7 @@ import java.util.List;
 public record PeerSettings(
     PeerLibrary peer,
     String name,
-    Path journal,
+    String journal,
     int storePort,
     String user,
     String password,
@@ -26,45 +26,10 @@ public record PeerSettings(
     Duration skew,
     List<String> links,
     List<String> servers,
-    List<String> sentinels) {
-
-  public List<String> arguments() {
-    return List.of(
-        peer.name(),
-        name,
-        journal.toString(),
-        Integer.toString(storePort),
-        user,
-        password,
-        nodeTimeout.toString(),
-        maxTtl.toString(),
-        skew.toString(),
-        String.join(",", links),
-        String.join(",", servers),
-        String.join(",", sentinels));
-  }
-
-  static PeerSettings of(String... arguments) {
-    return new PeerSettings(
-        PeerLibrary.valueOf(arguments[0]),
-        arguments[1],
-        Path.of(arguments[2]),
-        Integer.parseInt(arguments[3]),
-        arguments[4],
-        arguments[5],
-        Duration.parse(arguments[6]),
-        Duration.parse(arguments[7]),
-        Duration.parse(arguments[8]),
-        list(arguments[9]),
-        list(arguments[10]),
-        list(arguments[11]));
-  }
+    List<String> sentinels)
+    implements Serializable {
 
   int nodeTimeoutMillis() {
     return Math.toIntExact(nodeTimeout.toMillis());
-  }
-
-  private static List<String> list(String text) {
-    return text.isEmpty() ? List.of() : List.of(text.split(","));
   }
 }
