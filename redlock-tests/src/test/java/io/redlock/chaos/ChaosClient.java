@@ -1,9 +1,8 @@
 package io.redlock.chaos;
 
 import io.redlock.chaos.history.Journal;
+import io.redlock.testbed.Unchecked;
 import io.redlock.testkit.GateProxy;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -59,12 +58,8 @@ final class ChaosClient implements AutoCloseable {
     String life = name + "." + journals.size();
     Path lifeFolder = folder.resolve(life);
     Path lifeJournal = folder.resolve(life + ".tsv");
-    try {
-      Files.createDirectories(lifeFolder);
-      Files.createFile(lifeJournal);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(() -> Files.createDirectories(lifeFolder));
+    Unchecked.io(() -> Files.createFile(lifeJournal));
     journals.add(lifeJournal);
     for (int node = 0; node < links.size(); node++) {
       String way = "127.0.0.1:" + ports.get(node);

@@ -5,8 +5,7 @@ import io.redlock.chaos.history.Journal;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import io.redlock.testbed.Unchecked;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -207,14 +206,10 @@ final class ChaosNode implements ChaosServer {
   /** A folder in the place of the dump lets no dump be saved. */
   void failToSave() {
     Path dump = server.folder().resolve(dumpName());
-    try {
-      if (Files.exists(dump)) {
-        Files.move(dump, aside(dump));
-      }
-      Files.createDirectory(dump);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+    if (Files.exists(dump)) {
+      Unchecked.io(() -> Files.move(dump, aside(dump)));
     }
+    Unchecked.io(() -> Files.createDirectory(dump));
     config("save", "3600 1000000");
     save("BGSAVE");
     awaitInfo("persistence", "rdb_last_bgsave_status:err");
@@ -223,13 +218,9 @@ final class ChaosNode implements ChaosServer {
   void saveAgain() {
     command("CONFIG", "SET", "save", "");
     Path dump = server.folder().resolve(dumpName());
-    try {
-      Files.delete(dump);
-      if (Files.exists(aside(dump))) {
-        Files.move(aside(dump), dump);
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+    Unchecked.io(() -> Files.delete(dump));
+    if (Files.exists(aside(dump))) {
+      Unchecked.io(() -> Files.move(aside(dump), dump));
     }
   }
 

@@ -1,8 +1,7 @@
 package io.redlock.chaos;
 
 import io.redlock.testbed.Signal;
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import io.redlock.testbed.Unchecked;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -24,11 +23,7 @@ class ChildProcess implements AutoCloseable {
   private volatile boolean paused;
 
   ChildProcess(ProcessBuilder builder) {
-    try {
-      process = builder.start();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    process = Unchecked.io(builder::start);
     ALIVE.add(this);
   }
 

@@ -5,6 +5,7 @@ import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.Folders;
+import io.redlock.testbed.Unchecked;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -32,11 +33,7 @@ abstract class DeploymentUnderFaults implements AutoCloseable {
     this.terms = terms;
     this.folder = folder;
     Folders.delete(folder);
-    try {
-      Files.createDirectories(folder);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(() -> Files.createDirectories(folder));
     journal = new Journal(folder.resolve("harness.tsv"));
     store = new Store(journal);
   }

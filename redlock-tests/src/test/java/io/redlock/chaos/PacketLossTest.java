@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.testbed.Await;
 import io.redlock.testbed.JavaCommand;
+import io.redlock.testbed.Unchecked;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -68,12 +69,8 @@ class PacketLossTest {
   }
 
   private static String rules() {
-    try {
-      Process list = new ProcessBuilder("iptables", "-w", "-S").start();
-      return new String(list.getInputStream().readAllBytes());
-    } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
-    }
+    Process list = Unchecked.io(new ProcessBuilder("iptables", "-w", "-S")::start);
+    return new String(Unchecked.io(list.getInputStream()::readAllBytes));
   }
 
   private static ServerSocket listener() throws IOException {

@@ -4,6 +4,7 @@ import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.chaos.peers.PeerMain;
 import io.redlock.chaos.peers.PeerSettings;
+import io.redlock.testbed.Unchecked;
 import io.redlock.testkit.GateProxy;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -48,7 +49,7 @@ final class PeerDeployment extends DeploymentUnderFaults {
 
   private void startServers() {
     if (peer.servers == PeerLibrary.Servers.ENSEMBLE) {
-      members.addAll(ZooKeeperMember.start(terms.nodes(), folder, journal));
+      members.addAll(Unchecked.io(() -> ZooKeeperMember.start(terms.nodes(), folder, journal)));
       servers.addAll(members);
     } else {
       masters.addAll(
@@ -57,7 +58,8 @@ final class PeerDeployment extends DeploymentUnderFaults {
               .mapToObj(node -> new ChaosNode("n" + node, false, journal))
               .toList());
       if (peer.servers == PeerLibrary.Servers.PAIR) {
-        sentinels = new Sentinels(masters.get(0).server, masters.get(1).server, folder);
+        sentinels =
+            Unchecked.io(() -> new Sentinels(masters.get(0).server, masters.get(1).server, folder));
         servers.add(new PairMember(masters.get(0), masters.get(1), sentinels));
         servers.add(new PairMember(masters.get(1), masters.get(0), sentinels));
       } else {

@@ -9,8 +9,7 @@ import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.chaos.picture.Picture;
 import io.redlock.simulation.SimInvariant;
 import io.redlock.testbed.Repository;
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import io.redlock.testbed.Unchecked;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
@@ -150,17 +149,11 @@ final class PeerRecords {
   }
 
   void write(Path folder) {
-    try {
-      Files.createDirectories(folder);
-      List<String> lines = new ArrayList<>();
-      totals.forEach((key, counts) -> lines.add(line(key, counts, lines.size()).toString()));
-      Files.write(folder.resolve(TOTALS), lines);
-      for (Shortest each : shortest.values()) {
-        write(each, folder);
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(() -> Files.createDirectories(folder));
+    List<String> lines = new ArrayList<>();
+    totals.forEach((key, counts) -> lines.add(line(key, counts, lines.size()).toString()));
+    Unchecked.io(() -> Files.write(folder.resolve(TOTALS), lines));
+    shortest.values().forEach(each -> write(each, folder));
   }
 
   private HistoryEvent line(Key key, Map<String, Long> counts, int number) {
@@ -176,11 +169,11 @@ final class PeerRecords {
     return line;
   }
 
-  private static void write(Shortest each, Path folder) throws IOException {
+  private static void write(Shortest each, Path folder) {
     List<String> lines = new ArrayList<>();
     lines.add(each.head.toString());
     each.history.events().forEach(event -> lines.add(event.toString()));
-    Files.write(folder.resolve(each.name() + ".tsv"), lines);
+    Unchecked.io(() -> Files.write(folder.resolve(each.name() + ".tsv"), lines));
     PeerVerdict verdict = PeerVerdict.of(each.history, Set.of(each.kind), 0);
     Picture.draw(
         each.history,

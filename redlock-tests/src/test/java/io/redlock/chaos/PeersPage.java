@@ -5,9 +5,8 @@ import static java.util.stream.Collectors.joining;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.simulation.SimInvariant;
+import io.redlock.testbed.Unchecked;
 import io.redlock.testkit.Template;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -47,11 +46,7 @@ final class PeersPage {
   }
 
   static void write(PeerRecords records, Path file) {
-    try {
-      Files.writeString(file, text(records));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(() -> Files.writeString(file, text(records)));
   }
 
   /** Returns the page: a text beside this class, with what is on record in its gaps. */

@@ -4,7 +4,6 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisExecutable;
 import io.redlock.testbed.RedisServer;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -27,19 +26,15 @@ final class Sentinels implements AutoCloseable {
    *
    * @param folder where they keep what they know
    */
-  Sentinels(RedisServer master, RedisServer replica, Path folder) {
+  Sentinels(RedisServer master, RedisServer replica, Path folder) throws IOException {
     replica.command("REPLICAOF", master.host(), Integer.toString(master.port()));
     Await.until(
         "the replica follows",
         () -> info(replica, "replication").contains("master_link_status:up"));
-    try {
-      for (int i = 0; i < COUNT; i++) {
-        start(master, folder.resolve("sentinel-" + i + ".conf"));
-      }
-      addresses.forEach(Sentinels::awaitComplete);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+    for (int i = 0; i < COUNT; i++) {
+      start(master, folder.resolve("sentinel-" + i + ".conf"));
     }
+    addresses.forEach(Sentinels::awaitComplete);
   }
 
   private void start(RedisServer master, Path file) throws IOException {

@@ -2,10 +2,10 @@ package io.redlock.chaos;
 
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
+import io.redlock.testbed.Unchecked;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -40,11 +40,7 @@ final class Store implements AutoCloseable {
 
   Store(Journal journal) {
     this.journal = journal;
-    try {
-      listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    listener = Unchecked.io(() -> new ServerSocket(0, 50, InetAddress.getLoopbackAddress()));
     daemon(this::accept);
   }
 
@@ -137,10 +133,6 @@ final class Store implements AutoCloseable {
 
   @Override
   public void close() {
-    try {
-      listener.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(listener::close);
   }
 }

@@ -6,7 +6,6 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.RedisServer;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -36,23 +35,19 @@ final class ZooKeeperMember implements ChaosServer {
   }
 
   /** Starts so many, and waits until each serves clients. */
-  static List<ZooKeeperMember> start(int count, Path folder, Journal journal) {
-    try {
-      List<String> ensemble = new ArrayList<>();
-      for (int id = 1; id <= count; id++) {
-        ensemble.add(
-            String.format(
-                "server.%d=127.0.0.1:%d:%d", id, RedisServer.freePort(), RedisServer.freePort()));
-      }
-      List<ZooKeeperMember> members = new ArrayList<>();
-      for (int id = 1; id <= count; id++) {
-        members.add(member(id, ensemble, folder.resolve("zookeeper-" + id), journal));
-      }
-      members.forEach(ZooKeeperMember::awaitServing);
-      return members;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  static List<ZooKeeperMember> start(int count, Path folder, Journal journal) throws IOException {
+    List<String> ensemble = new ArrayList<>();
+    for (int id = 1; id <= count; id++) {
+      ensemble.add(
+          String.format(
+              "server.%d=127.0.0.1:%d:%d", id, RedisServer.freePort(), RedisServer.freePort()));
     }
+    List<ZooKeeperMember> members = new ArrayList<>();
+    for (int id = 1; id <= count; id++) {
+      members.add(member(id, ensemble, folder.resolve("zookeeper-" + id), journal));
+    }
+    members.forEach(ZooKeeperMember::awaitServing);
+    return members;
   }
 
   private static ZooKeeperMember member(int id, List<String> ensemble, Path folder, Journal journal)

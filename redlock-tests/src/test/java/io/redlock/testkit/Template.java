@@ -17,9 +17,14 @@ public final class Template {
 
   /** Returns the text with every gap filled. */
   public static String fill(Class<?> beside, String file, Map<String, String> gaps) {
+    return GAP.matcher(text(beside, file))
+        .replaceAll(gap -> Matcher.quoteReplacement(gaps.get(gap.group(1))));
+  }
+
+  /** Returns the text as it is. */
+  public static String text(Class<?> beside, String file) {
     try (InputStream in = beside.getResourceAsStream(file)) {
-      String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
-      return GAP.matcher(text).replaceAll(gap -> Matcher.quoteReplacement(gaps.get(gap.group(1))));
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

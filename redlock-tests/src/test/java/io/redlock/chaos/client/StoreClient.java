@@ -1,7 +1,9 @@
 package io.redlock.chaos.client;
 
+import io.redlock.testbed.Unchecked;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -18,15 +20,10 @@ public final class StoreClient implements AutoCloseable {
   private final BufferedReader answers;
 
   public StoreClient(int port) {
-    try {
-      socket = new Socket(InetAddress.getLoopbackAddress(), port);
-      socket.setTcpNoDelay(true);
-      answers =
-          new BufferedReader(
-              new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    socket = Unchecked.io(() -> new Socket(InetAddress.getLoopbackAddress(), port));
+    Unchecked.io(() -> socket.setTcpNoDelay(true));
+    InputStream in = Unchecked.io(socket::getInputStream);
+    answers = new BufferedReader(new InputStreamReader(in, StandardCharsets.US_ASCII));
   }
 
   public Read read(String resource, long token) {
@@ -84,10 +81,6 @@ public final class StoreClient implements AutoCloseable {
 
   @Override
   public void close() {
-    try {
-      socket.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(socket::close);
   }
 }

@@ -1,9 +1,7 @@
 package io.redlock.chaos.client;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import io.redlock.testbed.Unchecked;
+import io.redlock.testkit.Template;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -63,7 +61,7 @@ public enum Variant {
 
   /** What the broken script says. */
   public String brokenScript() {
-    String text = read(SCRIPTS + script + ".lua");
+    String text = libraryScript(script);
     if (!text.contains(line)) {
       throw new IllegalStateException(this + " has nothing to break in " + script + ".lua");
     }
@@ -75,25 +73,13 @@ public enum Variant {
     if (script.isEmpty()) {
       return;
     }
-    try {
-      Path file = folder.resolve(SCRIPTS + script + ".lua");
-      Files.createDirectories(file.getParent());
-      Files.writeString(file, brokenScript());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Path file = folder.resolve(SCRIPTS + script + ".lua");
+    Unchecked.io(() -> Files.createDirectories(file.getParent()));
+    Unchecked.io(() -> Files.writeString(file, brokenScript()));
   }
 
   /** What a script of the library says. */
   public static String libraryScript(String script) {
-    return read(SCRIPTS + script + ".lua");
-  }
-
-  private static String read(String resource) {
-    try (InputStream in = Variant.class.getClassLoader().getResourceAsStream(resource)) {
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Template.text(Variant.class, "/" + SCRIPTS + script + ".lua");
   }
 }

@@ -4,8 +4,7 @@ import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.toMap;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import io.redlock.testbed.Unchecked;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -68,14 +67,10 @@ final class HandMade {
    */
   static Stream<DynamicTest> of(String file, BiFunction<History, String, Object> answer) {
     String folder = HandMade.class.getPackageName().replace('.', '/');
-    try {
-      return Stream.of(
-              Files.readString(Path.of("src/test/resources", folder, file)).strip().split("\n\n+"))
-          .filter(text -> text.contains("\n")) // not a headline alone
-          .map(text -> test(text, answer));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Path path = Path.of("src/test/resources", folder, file);
+    return Stream.of(Unchecked.io(() -> Files.readString(path)).strip().split("\n\n+"))
+        .filter(text -> text.contains("\n")) // not a headline alone
+        .map(text -> test(text, answer));
   }
 
   private static DynamicTest test(String text, BiFunction<History, String, Object> answer) {

@@ -1,8 +1,6 @@
 package io.redlock.chaos.history;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import io.redlock.testbed.Unchecked;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -24,24 +22,16 @@ public record History(List<HistoryEvent> events) {
   public static History read(List<Path> files) {
     List<HistoryEvent> events = new ArrayList<>();
     for (Path file : files) {
-      try {
-        String text = Files.readString(file, StandardCharsets.UTF_8);
-        String whole = text.substring(0, text.lastIndexOf('\n') + 1);
-        whole.lines().map(HistoryEvent::parse).forEach(events::add);
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
+      String text = Unchecked.io(() -> Files.readString(file));
+      String whole = text.substring(0, text.lastIndexOf('\n') + 1);
+      whole.lines().map(HistoryEvent::parse).forEach(events::add);
     }
     return new History(events);
   }
 
   /** Writes everything to one file, to be read and checked again. */
   public void save(Path file) {
-    try {
-      Files.write(file, events.stream().map(HistoryEvent::toString).toList());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(() -> Files.write(file, events.stream().map(HistoryEvent::toString).toList()));
   }
 
   public Stream<HistoryEvent> of(String... kinds) {

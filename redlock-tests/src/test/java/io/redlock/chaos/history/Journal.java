@@ -1,8 +1,7 @@
 package io.redlock.chaos.history;
 
-import java.io.IOException;
+import io.redlock.testbed.Unchecked;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,11 +16,10 @@ public final class Journal implements AutoCloseable {
   private final OutputStream out; // guarded by this; not buffered
 
   public Journal(Path file) {
-    try {
-      out = Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    out =
+        Unchecked.io(
+            () ->
+                Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
   }
 
   /** Writes an event of now: actor, kind and details, with values for each {@code %s}. */
@@ -31,21 +29,13 @@ public final class Journal implements AutoCloseable {
 
   public void write(HistoryEvent event) {
     byte[] line = (event + "\n").getBytes(StandardCharsets.UTF_8);
-    try {
-      synchronized (this) {
-        out.write(line);
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+    synchronized (this) {
+      Unchecked.io(() -> out.write(line));
     }
   }
 
   @Override
   public synchronized void close() {
-    try {
-      out.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(out::close);
   }
 }

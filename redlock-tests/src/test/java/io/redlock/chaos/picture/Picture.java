@@ -2,10 +2,8 @@ package io.redlock.chaos.picture;
 
 import io.redlock.chaos.history.Finding;
 import io.redlock.chaos.history.History;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import io.redlock.testbed.Unchecked;
+import io.redlock.testkit.Template;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -34,14 +32,10 @@ public final class Picture {
     Picture picture = new Picture(startNanos);
     picture.write(history, findings, facts);
     String page =
-        template()
+        Template.text(Picture.class, "picture.html")
             .replace("@TITLE@", escapeHtml(title))
             .replace("@DATA@", picture.json.toString().replace("<", "\\u003c"));
-    try {
-      Files.writeString(file, page);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(() -> Files.writeString(file, page));
   }
 
   /** A little before the first call: what it took to start everybody is of no interest. */
@@ -115,13 +109,5 @@ public final class Picture {
 
   private static String escapeHtml(String text) {
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;");
-  }
-
-  private static String template() {
-    try (InputStream in = Picture.class.getResourceAsStream("picture.html")) {
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 }
