@@ -5,22 +5,13 @@ import java.util.HashMap;
 import java.util.Map;
 
 /** Every call returns in its time, the last ones succeed, and nothing remains: I7, I12. */
-final class CallRules {
+record CallRules(History history, Findings findings, Map<String, HistoryEvent> open) {
 
   /** What a busy machine may add to any call. */
   private static final long GRACE_NANOS = 5_000 * RunSettings.MILLI;
 
-  private final History history;
-  private final Findings findings;
-  private final Map<String, HistoryEvent> open = new HashMap<>();
-
-  private CallRules(History history, Findings findings) {
-    this.findings = findings;
-    this.history = history;
-  }
-
   static void check(History history, Findings findings) {
-    CallRules rules = new CallRules(history, findings);
+    CallRules rules = new CallRules(history, findings, new HashMap<>());
     for (HistoryEvent event : history.events()) {
       switch (event.kind()) {
         case "acquire", "extend", "release" -> rules.open.put(event.actor(), event);

@@ -41,7 +41,7 @@ public record HistoryVerdict(
     QuorumRules.check(history, leases, exchanges, findings);
     NodeRules.check(history, exchanges, findings);
     CallRules.check(history, findings);
-    long lost = UpdateRules.check(history, findings) + PairRules.check(history, findings);
+    long lost = StoreRules.check(history, findings);
     ServiceRules.Result service = ServiceRules.check(history, findings);
     long operations = history.of("acquire", "extend", "release").count();
     return new HistoryVerdict(

@@ -35,7 +35,7 @@ public record PeerVerdict(
   public static PeerVerdict of(History history, Set<SimInvariant> judged, int tolerates) {
     Leases leases = new Leases(history);
     Findings findings = new Findings();
-    long lost = UpdateRules.check(history, findings);
+    long lost = StoreRules.check(history, findings);
     Map<String, Long> killed = new HashMap<>();
     history.of("killed").forEach(event -> killed.put(event.actor(), event.atNanos()));
     leases.byResource().forEach(holds -> overlaps(holds, killed, findings));

@@ -1,0 +1,154 @@
+package io.redlock.chaos.history;
+
+import io.redlock.simulation.SimInvariant;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * I4: where the store checks tokens, it loses no update, and nobody sees an update of a pair in
+ * part, unless its writer never finished it. The store wrote down each request that reached it, in
+ * order; here they are done once more.
+ */
+final class StoreRules {
+
+  private static final class Cell {
+    long highestToken;
+    long fenced;
+    long unfenced;
+    long confirmed;
+  }
+
+  private static final class Pair {
+    long written;
+    long readBy;
+    final long[] fenced = new long[2];
+    final Set<Long> finished = new HashSet<>();
+    final Set<Long> finishedUnfenced = new HashSet<>();
+    final long[] unfenced = new long[2];
+  }
+
+  private final Map<String, Cell> cells = new HashMap<>();
+  private final Map<String, Pair> pairs = new HashMap<>();
+  private final Findings findings;
+  private long unfencedLosses;
+
+  private StoreRules(Findings findings) {
+    this.findings = findings;
+  }
+
+  /** Returns how many updates were lost, or seen in part, where the store does not check. */
+  static long check(History history, Findings findings) {
+    StoreRules rules = new StoreRules(findings);
+    for (HistoryEvent event : history.events()) {
+      switch (event.kind()) {
+        case "read" -> rules.cell(event).highestToken = rules.highestToken(event);
+        case "write" -> rules.write(rules.cell(event), event);
+        case "confirmed" -> rules.cell(event).confirmed++;
+        case "begin-pair", "write-pair", "read-pair" -> rules.again(rules.pair(event), event);
+        default -> {}
+      }
+    }
+    history.of("saw").forEach(rules::saw); // now that it is known what was finished
+    rules.cells.forEach((resource, cell) -> rules.confirmed(resource, cell, history));
+    return rules.unfencedLosses;
+  }
+
+  private Cell cell(HistoryEvent event) {
+    return cells.computeIfAbsent(event.text("resource"), resource -> new Cell());
+  }
+
+  private Pair pair(HistoryEvent event) {
+    return pairs.computeIfAbsent(event.text("resource"), resource -> new Pair());
+  }
+
+  private long highestToken(HistoryEvent event) {
+    return Math.max(cell(event).highestToken, event.number("token"));
+  }
+
+  private void confirmed(String resource, Cell cell, History history) {
+    if (cell.fenced < cell.confirmed) {
+      String what =
+          "%s: %s updates confirmed, %s there".formatted(resource, cell.confirmed, cell.fenced);
+      findings.add(SimInvariant.I4, history.endNanos(), what);
+    }
+  }
+
+  private void write(Cell cell, HistoryEvent write) {
+    if (isAccepted(write, write.number("token") >= cell.highestToken)) {
+      if (write.number("value") != cell.fenced) {
+        found(write, "an update is undone: " + write);
+      }
+      cell.fenced = write.number("value") + 1;
+    }
+    cell.highestToken = highestToken(write);
+    unfencedLosses += write.number("unfenced") == cell.unfenced ? 0 : 1;
+    cell.unfenced = write.number("unfenced") + 1;
+  }
+
+  /** Whether the store did what was asked of the copy that checks tokens, as it had to. */
+  private boolean isAccepted(HistoryEvent event, boolean due) {
+    boolean accepted = event.text("fenced").equals("accepted");
+    if (due != accepted) {
+      found(event, "the store is wrong: " + event);
+    }
+    return accepted;
+  }
+
+  private void again(Pair pair, HistoryEvent event) {
+    long token = event.number("token");
+    if (event.is("begin-pair")) {
+      pair.written = Math.max(pair.written, token);
+      return;
+    }
+    boolean writes = event.is("write-pair");
+    boolean due = token >= pair.written && (!writes || token >= pair.readBy);
+    boolean accepted = isAccepted(event, due);
+    if (writes) {
+      write(pair, event, accepted);
+    } else if (accepted) {
+      pair.readBy = Math.max(pair.readBy, token);
+    }
+  }
+
+  private void write(Pair pair, HistoryEvent write, boolean accepted) {
+    int half = (int) write.number("half");
+    if (accepted) {
+      long value = write.number("value");
+      long due = half == 0 ? Math.max(pair.fenced[0], pair.fenced[1]) + 1 : pair.fenced[0];
+      if (value != due) {
+        found(write, "an update is undone: " + write);
+      }
+      pair.written = write.number("token");
+      pair.fenced[half] = value;
+      if (pair.fenced[0] == pair.fenced[1]) {
+        pair.finished.add(value);
+      }
+    }
+    pair.unfenced[half] = write.number("unfenced");
+    if (pair.unfenced[0] == pair.unfenced[1]) {
+      pair.finishedUnfenced.add(pair.unfenced[half]);
+    }
+  }
+
+  private void saw(HistoryEvent event) {
+    Pair pair = pair(event);
+    if (Boolean.parseBoolean(event.text("accepted"))
+        && isTorn(event.text("fenced"), pair.finished)) {
+      found(event, "an update is seen in part: " + event);
+    }
+    unfencedLosses += isTorn(event.text("unfenced"), pair.finishedUnfenced) ? 1 : 0;
+  }
+
+  private static boolean isTorn(String pair, Set<Long> finished) {
+    String[] halves = pair.split(",");
+    long first = Long.parseLong(halves[0]);
+    long second = Long.parseLong(halves[1]);
+    return first != second && finished.contains(Math.max(first, second));
+  }
+
+  private void found(HistoryEvent event, String what) {
+    findings.add(SimInvariant.I4, event, what);
+  }
+}
