@@ -51,7 +51,7 @@ class BrokenMembersTest {
   /** Masters that left do not know it any more. */
   private static void forget(ChaosScene scene) {
     change(scene, Command.PREPARE, Command.COMMIT, Command.FINISH);
-    for (ChaosNode left : scene.isBroken ? scene.nodes.subList(0, 3) : List.<ChaosNode>of()) {
+    for (ChaosNode left : scene.breakers(0, 3)) {
       left.server.command("DEL", BirthMark.KEY);
     }
     for (ChaosNode node : scene.nodes) {
@@ -78,7 +78,7 @@ class BrokenMembersTest {
     future.awaitReady();
     scene.client(0).acquire("r0 6000 9000");
     assertEquals(!scene.isBroken, isDone(scene, Command.COMMIT, !scene.isBroken));
-    for (ChaosNode node : scene.isBroken ? scene.nodes.subList(3, 6) : List.<ChaosNode>of()) {
+    for (ChaosNode node : scene.breakers(3, 6)) {
       rewrite(node, "\\|(\\w+>(\\w+))\\|", "|$1|$2|");
     }
     future.acquire("r0 6000 20000");
@@ -99,23 +99,23 @@ class BrokenMembersTest {
     scene.awaitLocked();
     struck.forEach(ChaosNode::evict);
     Await.until(
-        "both clients refuse both masters",
-        Duration.ofSeconds(20),
-        () ->
-            scene
-                    .soFar()
-                    .of("node")
-                    .filter(event -> event.text("state").equals("MISCONFIGURED"))
-                    .map(event -> event.actor() + event.text("name"))
-                    .distinct()
-                    .count()
-                == 4);
-    for (ChaosNode node : scene.isBroken ? struck : List.<ChaosNode>of()) {
+        "both clients refuse both masters", Duration.ofSeconds(20), () -> refusals(scene) == 4);
+    for (ChaosNode node : scene.breakers(0, 2)) {
       rewrite(node, "(founding|founded) \\d+ ", "$1 999999 ");
     }
     struck.forEach(ChaosNode::evictLocks);
     assertEquals(scene.isBroken, scene.client(1).tryAcquire("r0 20000 6000"));
     look(scene.client(0), scene.client(1));
+  }
+
+  private static long refusals(ChaosScene scene) {
+    return scene
+        .soFar()
+        .of("node")
+        .filter(event -> event.text("state").equals("MISCONFIGURED"))
+        .map(event -> event.actor() + event.text("name"))
+        .distinct()
+        .count();
   }
 
   /** Tokens come from the clocks, which are wrong when the new masters get their first leases. */
@@ -131,7 +131,7 @@ class BrokenMembersTest {
     scene.client(0).acquire("r0 3000 9000");
     scene.client(0).release();
     change(scene, Command.PREPARE, Command.COMMIT);
-    for (ChaosNode node : scene.isBroken ? scene.nodes.subList(3, 6) : List.<ChaosNode>of()) {
+    for (ChaosNode node : scene.breakers(3, 6)) {
       node.server.command("DEL", "redlock:fence:r0");
     }
     scene.nodes.forEach(node -> node.setClock(Duration.ofSeconds(-120)));
@@ -153,7 +153,7 @@ class BrokenMembersTest {
         ChaosNode second = new ChaosNode("x1", false, scene.journal)) {
       lead(scene.clients, List.of(first, second));
       List<ChaosNode> away = scene.nodes.subList(0, 2);
-      for (ChaosNode node : scene.isBroken ? away : List.<ChaosNode>of()) {
+      for (ChaosNode node : scene.breakers(0, 2)) {
         node.dump();
         node.restartFromDump();
         String info = String.valueOf(node.server.command("INFO", "everything"));

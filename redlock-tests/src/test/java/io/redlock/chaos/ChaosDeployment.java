@@ -77,17 +77,8 @@ class ChaosDeployment extends DeploymentUnderFaults {
         nodes.stream()
             .map(node -> GateProxy.to(node.server, new Tap(node.name, terms.variant(), journal)))
             .toList();
-    String name = "c" + clients.size();
-    ChaosClient client =
-        new ChaosClient(
-            name,
-            links,
-            nodes.stream().map(node -> node.server.port()).toList(),
-            launcher(links, known),
-            folder,
-            journal);
-    clients.add(client);
-    return client.start();
+    List<Integer> ports = nodes.stream().map(node -> node.server.port()).toList();
+    return start(links, ports, launcher(links, known));
   }
 
   /** What an operator of a change of masters has in the environment. */

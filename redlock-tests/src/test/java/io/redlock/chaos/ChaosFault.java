@@ -9,18 +9,13 @@ enum ChaosFault {
   NODE_KILL(Target.NODE, 100, 900, true),
   /** SIGKILL; comes back at once with the data of some time ago. It abstains afterwards. */
   NODE_OLD_DUMP(Target.NODE, 200, 1_000, true),
-  /**
-   * SIGSTOP, then SIGCONT: it executes late what it was sent. Late grants are released or refused.
-   */
+  /** SIGSTOP, then SIGCONT: it executes requests late. Late grants are released or refused. */
   NODE_PAUSE(Target.NODE, 150, 2_500, false),
   /** FLUSHALL. It abstains afterwards. */
   NODE_FLUSH(Target.NODE, 0, 0, true),
   /** maxmemory is reached: nothing can be granted; extends and releases go on. */
   NODE_OOM(Target.NODE, 200, 1_200, false),
-  /**
-   * It becomes a replica of nobody, and a master again: the same data, another history. It is
-   * refused, then abstains.
-   */
+  /** A replica, and a master again: same data, another history. It is refused, then abstains. */
   NODE_DEMOTION(Target.NODE, 100, 800, true),
   /** SCRIPT FLUSH. Scripts are sent again, in the same round. */
   NODE_SCRIPT_FLUSH(Target.NODE, 0, 0, false),
@@ -30,22 +25,13 @@ enum ChaosFault {
   NODE_FAILED_SAVE(Target.NODE, 200, 1_500, false),
   /** The clients' user loses a right, and regains it (NOPERM); the master is refused meanwhile. */
   NODE_RIGHT_LOST(Target.NODE, 200, 1_500, false),
-  /**
-   * The clients' user has another password for a while, and connects anew (WRONGPASS); the master
-   * is refused.
-   */
+  /** The clients' user has another password for a while (WRONGPASS); the master is refused. */
   NODE_PASSWORD(Target.NODE, 200, 1_500, false),
   /** It runs a script, and tells everybody else so (BUSY): it counts as unreachable. */
   NODE_BUSY(Target.NODE, 200, 900, false),
-  /**
-   * The clients' connections break, and no others are let in (maxclients): it counts as
-   * unreachable.
-   */
+  /** Connections break, and no others are let in (maxclients): it counts as unreachable. */
   NODE_CROWDED(Target.NODE, 200, 1_500, false),
-  /**
-   * SIGKILL; comes back with its data, which it takes 1.6 s to load (LOADING). It is unreachable,
-   * then abstains.
-   */
+  /** SIGKILL; takes 1.6 s to load its data (LOADING). It is unreachable, then abstains. */
   NODE_LOADING(Target.NODE, 1_800, 2_800, true),
   /** Its clock is wrong by up to three seconds for a while. Tokens stay in order. */
   NODE_CLOCK(Target.NODE, 300, 1_500, false),
@@ -53,10 +39,7 @@ enum ChaosFault {
   CLIENT_PAUSE(Target.CLIENT, 200, 2_500, false),
   /** SIGKILL, whatever it holds; another process starts. Others acquire after the ttl. */
   CLIENT_KILL(Target.CLIENT, 50, 500, false),
-  /**
-   * An operator sets a resource free, from where that client is. Nobody acquires it before the
-   * holder's deadline.
-   */
+  /** An operator sets a resource free. Nobody acquires it before the holder's deadline. */
   CLIENT_SETS_FREE(Target.CLIENT, 0, 0, false),
   /** All connections break. */
   LINK_CUT(Target.LINK, 0, 0, false),
@@ -64,10 +47,7 @@ enum ChaosFault {
   LINK_LOSES_REQUESTS(Target.LINK, 100, 1_200, false),
   /** The node executes, but nothing comes back; at last the connections break. No key is left. */
   LINK_LOSES_REPLIES(Target.LINK, 100, 1_200, false),
-  /**
-   * Requests are held back, and arrive only after their connections have broken. Late grants do no
-   * harm.
-   */
+  /** Requests arrive only after their connections have broken. Late grants do no harm. */
   LINK_HOLDS_REQUESTS(Target.LINK, 50, 1_500, false),
   /** Replies are held back. No lease claims more than its round allows. */
   LINK_HOLDS_REPLIES(Target.LINK, 50, 1_500, false),

@@ -63,6 +63,11 @@ final class ChaosScene extends ChaosDeployment {
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
+  /** The masters that are to break a rule: none if nothing is broken. */
+  List<ChaosNode> breakers(int first, int end) {
+    return isBroken ? nodes.subList(first, end) : List.of();
+  }
+
   /** The ways of the first client. */
   List<GateProxy> links() {
     return clients.get(0).links;

@@ -6,6 +6,7 @@ import io.redlock.chaos.history.Journal;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.Folders;
 import io.redlock.testbed.Unchecked;
+import io.redlock.testkit.GateProxy;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -36,6 +37,19 @@ abstract class DeploymentUnderFaults implements AutoCloseable {
     Unchecked.io(() -> Files.createDirectories(folder));
     journal = new Journal(folder.resolve("harness.tsv"));
     store = new Store(journal);
+  }
+
+  /**
+   * Starts one more client without waiting for it.
+   *
+   * @param ports the port by which its process names each node
+   */
+  final ClientProcess start(
+      List<GateProxy> links, List<Integer> ports, ChaosClient.Launcher launcher) {
+    String name = "c" + clients.size();
+    ChaosClient client = new ChaosClient(name, links, ports, launcher, folder, journal);
+    clients.add(client);
+    return client.start();
   }
 
   /** Returns what faults of servers strike. */

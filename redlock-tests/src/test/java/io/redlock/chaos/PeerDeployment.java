@@ -79,21 +79,13 @@ final class PeerDeployment extends DeploymentUnderFaults {
       List<GateProxy> links = new ArrayList<>();
       masters.forEach(node -> links.add(GateProxy.to(node.server)));
       members.forEach(member -> links.add(GateProxy.toZooKeeper(member.port)));
-      ChaosClient client =
-          new ChaosClient(
-              "c" + i,
-              links,
-              links.stream().map(GateProxy::port).toList(),
-              (life, lifeJournal, lifeFolder) -> start(life, lifeJournal, lifeFolder, links),
-              folder,
-              journal);
-      clients.add(client);
-      client.start();
+      List<Integer> ports = links.stream().map(GateProxy::port).toList();
+      start(links, ports, (life, journal, folder) -> process(life, journal, folder, links));
     }
     clients.forEach(client -> client.process().awaitReady());
   }
 
-  private ClientProcess start(
+  private ClientProcess process(
       String life, Path lifeJournal, Path lifeFolder, List<GateProxy> links) {
     PeerSettings settings =
         new PeerSettings(

@@ -7,9 +7,11 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /** Turns a history into rows: faults, nodes, callers. */
 final class PictureLanes {
@@ -21,7 +23,6 @@ final class PictureLanes {
   private final Map<String, CallerLane> callers = new TreeMap<>();
   private final Map<String, String> nodeOf = new HashMap<>(); // by process and address
   private final Map<String, Set<String>> abstaining = new HashMap<>(); // by node: who says so
-  private final Set<String> stopped = new HashSet<>();
 
   /** All rows, from top to bottom. */
   static List<Lane> of(History history) {
@@ -52,8 +53,10 @@ final class PictureLanes {
         node(event.actor()).end(Kind.UP, at);
         node(event.actor()).begin(Kind.DEAD, at, "dead");
       }
-      case "pause" -> paused(event.text("target"), at);
-      case "resume" -> resumed(event.text("target"), at);
+      case "pause" ->
+          of(event.text("target"))
+              .forEach(lane -> lane.begin(Kind.PAUSED, at, "stopped by SIGSTOP"));
+      case "resume" -> of(event.text("target")).forEach(lane -> lane.end(Kind.PAUSED, at));
       case "way" -> nodeOf.put(event.actor() + event.text("address"), event.text("node"));
       case "node" -> state(event);
       case "exchange" -> exchange(event);
@@ -67,7 +70,7 @@ final class PictureLanes {
   }
 
   private static String faultKey(HistoryEvent event) {
-    String what = event.text("fault").toLowerCase(java.util.Locale.ROOT).replace('_', ' ');
+    String what = event.text("fault").toLowerCase(Locale.ROOT).replace('_', ' ');
     return event.text("target") + ": " + what;
   }
 
@@ -84,12 +87,8 @@ final class PictureLanes {
     faultRowsEnd.set(row, toNanos);
     faults.get(row).add(Kind.FAULT, fromNanos, toNanos, what);
     if (what.startsWith("c*-n") && toNanos > fromNanos) {
-      String node = what.substring(3, what.indexOf(':'));
-      for (Lane lane : nodes.values()) {
-        if (node.equals(lane.name)) {
-          lane.add(Kind.CUT, fromNanos, toNanos, what);
-        }
-      }
+      of(what.substring(3, what.indexOf(':')))
+          .forEach(lane -> lane.add(Kind.CUT, fromNanos, toNanos, what));
     }
   }
 
@@ -101,24 +100,13 @@ final class PictureLanes {
     return callers.computeIfAbsent(event.actor(), actor -> new CallerLane(actor, event.process()));
   }
 
-  private void paused(String target, long at) {
-    stopped.add(target);
-    if (nodes.containsKey(target)) {
-      node(target).begin(Kind.PAUSED, at, "stopped by SIGSTOP");
-    }
-    callers.values().stream()
-        .filter(caller -> caller.process.equals(target))
-        .forEach(caller -> caller.lane.begin(Kind.PAUSED, at, "stopped by SIGSTOP"));
-  }
-
-  private void resumed(String target, long at) {
-    stopped.remove(target);
-    if (nodes.containsKey(target)) {
-      node(target).end(Kind.PAUSED, at);
-    }
-    callers.values().stream()
-        .filter(caller -> caller.process.equals(target))
-        .forEach(caller -> caller.lane.end(Kind.PAUSED, at));
+  /** The row of a node, or those of a process's callers. */
+  private Stream<Lane> of(String target) {
+    return Stream.concat(
+        nodes.values().stream().filter(lane -> lane.name.equals(target)),
+        callers.values().stream()
+            .filter(caller -> caller.process.equals(target))
+            .map(caller -> caller.lane));
   }
 
   /** A node abstains as long as any client says so. */
