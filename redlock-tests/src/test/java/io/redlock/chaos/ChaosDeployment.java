@@ -34,14 +34,10 @@ class ChaosDeployment extends DeploymentUnderFaults {
   /** Starts everything and waits until it is up. */
   ChaosDeployment(ChaosTerms terms, Path folder) {
     super(terms, folder);
+    boolean isGuarded = terms.variant().guarded();
     journal.write(
-        RunSettings.of(
-                terms.nodes(),
-                terms.maxTtl(),
-                terms.skew(),
-                terms.variant().guarded(),
-                terms.keepsTime())
-            .event());
+        RunSettings.event(
+            terms.nodes(), terms.maxTtl(), terms.skew(), isGuarded, terms.keepsTime()));
     nodes =
         IntStream.range(0, terms.nodes())
             .parallel()

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.Signal;
+import io.redlock.testbed.Unchecked;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -72,19 +72,12 @@ final class CliProcess implements AutoCloseable {
   private static CliProcess start(Map<String, String> settings, List<String> command) {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().putAll(settings);
-    try {
-      return new CliProcess(builder.start());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return new CliProcess(Unchecked.io(builder::start));
   }
 
   private String readOutput() {
-    try {
-      return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    byte[] output = Unchecked.io(() -> process.getInputStream().readAllBytes());
+    return new String(output, StandardCharsets.UTF_8);
   }
 
   /** Gives it all of its input. */

@@ -12,8 +12,8 @@ import io.redlock.lease.LeaseMasters;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testbed.Signal;
+import io.redlock.testbed.Unchecked;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -352,11 +352,7 @@ class ExecTest {
 
   /** What the command has written to its file so far. */
   private List<String> told() {
-    try {
-      return Files.exists(file) ? Files.readAllLines(file) : List.of();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Files.exists(file) ? Unchecked.io(() -> Files.readAllLines(file)) : List.of();
   }
 
   private void awaitFiveHolders() {

@@ -13,8 +13,7 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import io.redlock.testbed.Unchecked;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -64,11 +63,7 @@ final class Incident implements AutoCloseable {
   Incident(Path page, int masters, Duration maxTtl) {
     this.maxTtl = maxTtl;
     this.nodeTimeout = maxTtl.multipliedBy(2).dividedBy(5);
-    try {
-      text = Files.readString(page);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    text = Unchecked.io(() -> Files.readString(page));
     FENCED
         .matcher(text)
         .results()

@@ -2,6 +2,7 @@ package io.redlock.interoperation;
 
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Unchecked;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -61,29 +62,17 @@ final class NodePeer implements AutoCloseable {
 
   /** Sends a command. */
   void begin(String command) {
-    try {
-      commands.write(command + "\n");
-      commands.flush();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(() -> commands.write(command + "\n"));
+    Unchecked.io(commands::flush);
   }
 
   /** Waits for the answer to the oldest command that has none. */
   String end() {
-    try {
-      return String.valueOf(answers.readLine());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return String.valueOf(Unchecked.io(answers::readLine));
   }
 
   boolean hasAnswered() {
-    try {
-      return answers.ready();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Unchecked.io(answers::ready);
   }
 
   String tell(String command) {

@@ -12,9 +12,8 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testbed.Unchecked;
 import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -68,12 +67,8 @@ class FullHeapTest {
   }
 
   private static String tail(Path log) {
-    try {
-      List<String> lines = Files.readAllLines(log);
-      return String.join("\n", lines.subList(Math.max(0, lines.size() - 200), lines.size()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    List<String> lines = Unchecked.io(() -> Files.readAllLines(log));
+    return String.join("\n", lines.subList(Math.max(0, lines.size() - 200), lines.size()));
   }
 
   /** Has every duty of the library under way while its heap is full. */

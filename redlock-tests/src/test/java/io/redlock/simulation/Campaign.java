@@ -1,7 +1,6 @@
 package io.redlock.simulation;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import io.redlock.testbed.Unchecked;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -130,12 +129,8 @@ final class Campaign {
     SimWorld world = Simulation.run(small, new Parts(), true);
     List<String> lines = world.trace.lines();
     Path file = TRACES.resolve(what.replace(' ', '-') + "-" + seed + ".txt");
-    try {
-      Files.createDirectories(TRACES);
-      Files.write(file, lines);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(() -> Files.createDirectories(TRACES));
+    Unchecked.io(() -> Files.write(file, lines));
     List<String> last = lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size());
     return """
     %s, %s: %s

@@ -2,13 +2,13 @@ package io.redlock.testkit;
 
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.Unchecked;
 import java.io.BufferedInputStream;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -144,12 +144,8 @@ public final class GateProxy implements AutoCloseable {
       int port,
       Consumer<Exchange> observer,
       Function<InputStream, Frames> framing) {
-    try {
-      InetSocketAddress server = new InetSocketAddress(serverHost, serverPort);
-      return new GateProxy(server, listen(host, port), observer, framing);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    InetSocketAddress server = new InetSocketAddress(serverHost, serverPort);
+    return Unchecked.io(() -> new GateProxy(server, listen(host, port), observer, framing));
   }
 
   /** Frames that begin with their length. */

@@ -3,8 +3,8 @@ package io.redlock.testkit;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.testbed.Repository;
+import io.redlock.testbed.Unchecked;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -115,11 +115,7 @@ public final class VariantTable {
 
   /** All rows of the file, in their order. */
   static List<Row> all() {
-    try {
-      return Files.readAllLines(FILE).stream().skip(1).map(Row::of).toList();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Unchecked.io(() -> Files.readAllLines(FILE)).stream().skip(1).map(Row::of).toList();
   }
 
   private Map<String, Row> ofThisLayer() {

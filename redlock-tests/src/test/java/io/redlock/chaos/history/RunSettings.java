@@ -31,18 +31,13 @@ public record RunSettings(
         Boolean.parseBoolean(run.text("keepsTime")));
   }
 
-  public HistoryEvent event() {
-    return HistoryEvent.now(
-        "harness run nodes=%s maxTtl=%s skew=%s wallAhead=%s guarded=%s keepsTime=%s",
-        nodes, maxTtlMillis, skewMillis, wallAheadMicros, guarded, keepsTime);
-  }
-
-  /** Of now. */
-  public static RunSettings of(
+  /** The event of a run that begins now. */
+  public static HistoryEvent event(
       int nodes, Duration maxTtl, Duration skew, boolean guarded, boolean keepsTime) {
     Instant now = Instant.now();
     long wallMicros = now.getEpochSecond() * 1_000_000 + now.getNano() / 1_000;
-    return new RunSettings(
+    return HistoryEvent.now(
+        "harness run nodes=%s maxTtl=%s skew=%s wallAhead=%s guarded=%s keepsTime=%s",
         nodes,
         maxTtl.toMillis(),
         skew.toMillis(),

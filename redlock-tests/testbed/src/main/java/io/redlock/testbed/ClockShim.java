@@ -2,7 +2,6 @@ package io.redlock.testbed;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
@@ -54,11 +53,8 @@ public final class ClockShim implements AutoCloseable {
     if (!obstacle().isEmpty()) {
       Assumptions.abort(obstacle());
     }
-    try {
-      return new ClockShim(Files.createTempFile("redlock-clock-", "")); // zeros: right
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Unchecked.io(
+        () -> new ClockShim(Files.createTempFile("redlock-clock-", ""))); // zeros: right
   }
 
   /** The environment of a process that goes by this clock. */
@@ -83,11 +79,7 @@ public final class ClockShim implements AutoCloseable {
 
   @Override
   public void close() {
-    try {
-      Files.deleteIfExists(file);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Unchecked.io(() -> Files.deleteIfExists(file));
   }
 
   /** Null where it cannot be compiled. */

@@ -1,7 +1,6 @@
 package io.redlock.testbed;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -68,11 +67,7 @@ final class LocalProcess implements ServerProcess {
 
   @Override
   public String log() {
-    try {
-      return Files.readString(log);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Unchecked.io(() -> Files.readString(log));
   }
 
   @Override

@@ -44,11 +44,7 @@ public enum Signal {
   }
 
   private static char readState(Path stat) {
-    try {
-      String line = Files.readString(stat);
-      return line.charAt(line.lastIndexOf(')') + 2);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    String line = Unchecked.io(() -> Files.readString(stat));
+    return line.charAt(line.lastIndexOf(')') + 2);
   }
 }
