@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -104,24 +103,6 @@ final class ChaosClient implements AutoCloseable {
   /** The process that was started in its place works, and may be struck. */
   synchronized void arrived() {
     leaving = false;
-  }
-
-  /** Lets each caller do the task of the schedule for so long. */
-  void work(Schedule schedule, long seed, long millis) {
-    for (int caller = 0; caller < schedule.callers(); caller++) {
-      long callerSeed = seed * 1_000_003 + process().name().hashCode() * 31L + caller;
-      process()
-          .order(
-              String.format(
-                  Locale.ROOT,
-                  "%d %s %d %d %d %d",
-                  caller,
-                  schedule.task(),
-                  callerSeed,
-                  Math.max(1, millis),
-                  DeploymentUnderFaults.RESOURCES.size(),
-                  schedule.terms().maxTtl().toMillis()));
-    }
   }
 
   synchronized void pause() {

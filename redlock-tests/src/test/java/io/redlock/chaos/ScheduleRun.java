@@ -40,9 +40,16 @@ final class ScheduleRun {
   void work(ChaosClient client) {
     Duration length = schedule.changes() ? Duration.ofHours(1) : schedule.length();
     long leftMillis = length.minusNanos(System.nanoTime() - beganNanos).toMillis();
-    client.work(schedule, seed, leftMillis);
+    ClientProcess process = client.process();
+    long ttlMillis = schedule.terms().maxTtl().toMillis();
+    int resources = DeploymentUnderFaults.RESOURCES.size();
+    String terms = Math.max(1, leftMillis) + " " + resources + " " + ttlMillis;
+    for (int caller = 0; caller < schedule.callers(); caller++) {
+      long callerSeed = seed * 1_000_003 + process.name().hashCode() * 31L + caller;
+      process.order(caller + " " + schedule.task() + " " + callerSeed + " " + terms);
+    }
     if (schedule.changes()) {
-      client.process().order(schedule.callers() + " pulse " + PULSE_MILLIS);
+      process.order(schedule.callers() + " pulse " + PULSE_MILLIS);
     }
   }
 

@@ -11,6 +11,7 @@ import io.redlock.ReleaseResult;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -53,28 +54,13 @@ final class Caller implements AutoCloseable {
   /**
    * Asks for a lease.
    *
-   * @param must whether not to get it is a fault
+   * @param more what else is known of the call: {@code must} if not to get the lease is a fault,
+   *     {@code pause} if nobody else wants it, so many ms after the one before was given back
    */
-  boolean acquire(LeaseRequest request, boolean must) throws InterruptedException {
-    HistoryEvent call = call(request);
-    if (must) {
-      call.details().put("must", "true");
-    }
-    return acquire(request, call);
-  }
-
-  /**
-   * Asks for a lease that nobody else wants.
-   *
-   * @param pause the time since the one before was given back
-   */
-  boolean acquireOwn(LeaseRequest request, Duration pause) throws InterruptedException {
-    HistoryEvent call = call(request);
-    call.details().put("pause", Long.toString(pause.toMillis()));
-    return acquire(request, call);
-  }
-
-  private boolean acquire(LeaseRequest request, HistoryEvent call) throws InterruptedException {
+  boolean acquire(LeaseRequest request, Map<String, String> more) throws InterruptedException {
+    Duration attempt = settings.nodeTimeout().multipliedBy(request.isAnyOf() ? 3 : 1);
+    HistoryEvent call = call(request, request.waitUpTo().orElse(Duration.ZERO).plus(attempt));
+    call.details().putAll(more);
     journal.write(call);
     AcquireResult result = redlock.tryAcquire(request);
     if (result.lease().isEmpty()) {
@@ -86,10 +72,6 @@ final class Caller implements AutoCloseable {
     return true;
   }
 
-  private HistoryEvent call(LeaseRequest request) {
-    return call(request, request.waitUpTo().orElse(Duration.ZERO).plus(attempt(request)));
-  }
-
   private HistoryEvent call(LeaseRequest request, Duration within) {
     return HistoryEvent.now(
         "%s acquire resources=%s ttl=%s within=%s shared=%s",
@@ -98,10 +80,6 @@ final class Caller implements AutoCloseable {
         request.ttl().toMillis(),
         within.toMillis(),
         request.isShared());
-  }
-
-  private Duration attempt(LeaseRequest request) {
-    return settings.nodeTimeout().multipliedBy(request.isAnyOf() ? 3 : 1);
   }
 
   private void got(Lease got, LeaseRequest request) {

@@ -140,7 +140,9 @@ public final class ClientMain extends ClientProgram {
     LeaseRequest request =
         LeaseRequest.ofAll(resources, millis(words.get(3))).waitUpTo(millis(words.get(4)));
     boolean isShared = words.contains("shared");
-    return caller.acquire(isShared ? request.shared() : request, words.get(1).equals("must"));
+    return caller.acquire(
+        isShared ? request.shared() : request,
+        words.get(1).equals("must") ? Map.of("must", "true") : Map.of());
   }
 
   private boolean work(Caller caller, List<String> words) throws InterruptedException {
@@ -166,7 +168,7 @@ public final class ClientMain extends ClientProgram {
   private boolean pulse(Caller caller, String number, Duration pause) throws InterruptedException {
     LeaseRequest request = LeaseRequest.of("own-" + settings.name(), settings.maxTtl());
     while (!resting.contains(number)) {
-      if (caller.acquireOwn(request, pause)) {
+      if (caller.acquire(request, Map.of("pause", Long.toString(pause.toMillis())))) {
         caller.extend();
         caller.release();
       }

@@ -4,6 +4,7 @@ import io.redlock.Leadership;
 import io.redlock.LeaseRequest;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -98,7 +99,7 @@ final class Workload {
   }
 
   private void once(LeaseRequest request, Consumer<Duration> work) throws InterruptedException {
-    if (!caller.acquire(request, false)) {
+    if (!caller.acquire(request, Map.of())) {
       return;
     }
     int steps = random.nextInt(4);
