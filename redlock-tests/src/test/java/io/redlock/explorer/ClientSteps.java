@@ -641,7 +641,7 @@ final class ClientSteps {
   }
 
   private long highestHeld(ExplorerWorld world, int attempt) {
-    long highest = scope.heldBefore();
+    long highest = scope.heldBefore;
     for (long token : heldTokens(world, attempt)) {
       highest = Math.max(highest, token);
     }

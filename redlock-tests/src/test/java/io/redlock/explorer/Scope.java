@@ -63,6 +63,9 @@ final class Scope {
 
   boolean isSetFree;
 
+  /** The token of the lease that a quorum of nodes has granted before. */
+  long heldBefore;
+
   boolean isDriven;
   private int heldTicks;
 
@@ -168,7 +171,7 @@ final class Scope {
         && IntStream.range(0, attempts).allMatch(this::isShared)
         && !heldAtFirst
         && !isSetFree
-        && heldBefore() == 0;
+        && heldBefore == 0;
   }
 
   /** One attempt for each of these sets of names, which are numbered from 0. */
@@ -196,12 +199,8 @@ final class Scope {
    */
   Scope countersAtFirst(long... counters) {
     countersAtFirst = counters;
+    heldBefore = Arrays.stream(counters).sorted().toArray()[NODES - NODES / 2 - 1];
     return this;
-  }
-
-  /** The token of the lease that a quorum of nodes has granted before. */
-  long heldBefore() {
-    return Arrays.stream(countersAtFirst).sorted().toArray()[NODES - NODES / 2 - 1];
   }
 
   /** Fair waiters may die between their attempts, and any ticket may run out at any moment. */
@@ -447,7 +446,7 @@ final class Scope {
         && (isTimed() || !invariant.needsTime)
         && switch (invariant) {
           case I13 -> isFair() && isFaultless();
-          case I14 -> isFair() || names > 1 || heldBefore() > 0 || hasReaders();
+          case I14 -> isFair() || names > 1 || heldBefore > 0 || hasReaders();
           case I15 -> names > 1;
           case I20 -> losses == 0 && !countersExpire();
           case I28 -> isOnlyRead();
