@@ -33,10 +33,6 @@ final class PeerRecords {
 
   private static final String TOTALS = "totals.tsv";
 
-  /** What is counted of each run, besides findings. */
-  private static final List<String> SUMS =
-      List.of("runs", "millis", "operations", "locks", "faults", "lost");
-
   /** Totals of a library in a schedule. */
   record Key(PeerLibrary peer, String version, String schedule) {}
 
@@ -105,26 +101,19 @@ final class PeerRecords {
     PeerVerdict verdict = report.verdict();
     Key key = new Key(peer, version(peer), report.schedule().name());
     Map<String, Long> counts = totals.computeIfAbsent(key, k -> new LinkedHashMap<>());
-    List<Long> sums =
-        List.of(
-            1L,
-            report.took().toMillis(),
-            verdict.operations(),
-            verdict.leases(),
-            report.faults(),
-            verdict.unfencedLosses());
-    for (int i = 0; i < SUMS.size(); i++) {
-      counts.merge(SUMS.get(i), sums.get(i), Long::sum);
-    }
+    counts.merge("runs", 1L, Long::sum);
+    counts.merge("millis", report.took().toMillis(), Long::sum);
+    counts.merge("operations", verdict.operations(), Long::sum);
+    counts.merge("locks", verdict.leases(), Long::sum);
+    counts.merge("faults", report.faults(), Long::sum);
+    counts.merge("lost", verdict.unfencedLosses(), Long::sum);
     if (verdict.longestGapNanos() >= 0) {
       counts.merge("gap", verdict.longestGapNanos() / 1_000_000, Math::max);
-    }
-    for (Finding finding : verdict.findings()) {
-      counts.merge(finding.invariant().name(), 1L, Long::sum);
     }
     dates.add(LocalDate.now().toString());
     Set<SimInvariant> seen = new HashSet<>();
     for (Finding finding : verdict.findings()) {
+      counts.merge(finding.invariant().name(), 1L, Long::sum);
       if (seen.add(finding.invariant())) {
         offer(report, finding);
       }

@@ -4,7 +4,6 @@ import io.redlock.simulation.SimInvariant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -126,7 +125,7 @@ public record PeerVerdict(
       return -1;
     }
     long resources = history.of("acquire").map(call -> call.text("resources")).distinct().count();
-    Map<String, Set<String>> struck = new HashMap<>(); // faults by server
+    Map<String, String> struck = new HashMap<>(); // server by fault; empty if it is not of a server
     Map<String, String> holders = new HashMap<>(); // by resource; until it is released or acquired
     long longest = 0;
     long gap = 0;
@@ -136,14 +135,14 @@ public record PeerVerdict(
       if (event.is("worked")) {
         break;
       }
-      boolean sound = struck.size() <= tolerates && !struck.containsKey("");
+      boolean sound = Set.copyOf(struck.values()).size() <= tolerates && !struck.containsValue("");
       if (begun && sound && holders.size() < resources) {
         gap += event.atNanos() - fromNanos;
         longest = Math.max(longest, gap);
       }
       switch (event.kind()) {
-        case "fault" -> strike(struck, event, true);
-        case "healed" -> strike(struck, event, false);
+        case "fault" -> struck.put(fault(event), server(event.text("target")));
+        case "healed" -> struck.remove(fault(event));
         case "held" -> {
           holders.put(event.text("resources"), event.actor());
           gap = 0;
@@ -166,19 +165,12 @@ public record PeerVerdict(
     return stalled.values().stream().anyMatch(nanos -> nanos * 20 > history.endNanos() - first);
   }
 
+  private static String fault(HistoryEvent event) {
+    return event.text("fault") + " " + event.text("target");
+  }
+
   /** A fault of a client or of its ways may keep that client from everything. */
-  private static void strike(Map<String, Set<String>> struck, HistoryEvent event, boolean begins) {
-    String target = event.text("target");
-    boolean ofServer = target.startsWith("n");
-    String server = ofServer ? target : "";
-    String fault = event.text("fault") + " " + target;
-    if (begins) {
-      struck.computeIfAbsent(server, s -> new HashSet<>()).add(fault);
-    } else if (struck.containsKey(server)) {
-      struck.get(server).remove(fault);
-      if (struck.get(server).isEmpty()) {
-        struck.remove(server);
-      }
-    }
+  private static String server(String target) {
+    return target.startsWith("n") ? target : "";
   }
 }
