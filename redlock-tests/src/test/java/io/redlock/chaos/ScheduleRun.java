@@ -83,7 +83,9 @@ final class ScheduleRun {
           ask(client, "0 release");
         }
       }
-      deployment.awaitServers(client);
+      if (client.process().isAlive()) {
+        deployment.awaitServers(client);
+      }
     }
     deployment.clients.forEach(this::stop);
     deployment.awaitFree(ttl.plusSeconds(5)); // a slow master may set a key late
