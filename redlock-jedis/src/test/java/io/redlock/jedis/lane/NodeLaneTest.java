@@ -61,7 +61,7 @@ class NodeLaneTest implements LockNode.Observer {
   private final Random random = new Random(17);
   private final List<String> told = new CopyOnWriteArrayList<>();
   private final AtomicReference<@Nullable Throwable> observerThrows = new AtomicReference<>();
-  private volatile Runnable blockTheObserver = () -> {};
+  private volatile Runnable whatTheObserverDoes = () -> {};
 
   @RegisterExtension private final KeptLog log = new KeptLog();
 
@@ -74,9 +74,9 @@ class NodeLaneTest implements LockNode.Observer {
   public void onStateChange(NodeStatus status) {
     net.everywhere.run();
     told.add(status.state().toString());
-    Runnable block = blockTheObserver;
-    blockTheObserver = () -> {};
-    block.run();
+    Runnable next = whatTheObserverDoes;
+    whatTheObserverDoes = () -> {};
+    next.run();
     FakeNet.raise(observerThrows.getAndSet(null));
   }
 
@@ -391,7 +391,7 @@ class NodeLaneTest implements LockNode.Observer {
   }
 
   @Test
-  void handlersMaySendAndObserversMayClose() {
+  void handlersMaySend() {
     FakeWire wire = up();
     Answers second = new Answers();
     List<Kind> first = new ArrayList<>();
@@ -405,6 +405,14 @@ class NodeLaneTest implements LockNode.Observer {
     wire.pump(time.wallMicros());
     assertEquals(List.of(Kind.GRANTED), first);
     assertEquals(List.of(Kind.GRANTED), second.kinds);
+  }
+
+  @Test
+  void observersMayClose() {
+    FakeWire wire = up();
+    whatTheObserverDoes = lane::close;
+    wire.line.lost(new IOException("reset"));
+    assertEquals(List.of("UP", "DOWN", "CLOSED"), told);
   }
 
   @Test
@@ -425,7 +433,7 @@ class NodeLaneTest implements LockNode.Observer {
     FakeWire wire = up();
     CompletableFuture<Void> leave = new CompletableFuture<>();
     CompletableFuture<Void> entered = new CompletableFuture<>();
-    blockTheObserver =
+    whatTheObserverDoes =
         () -> {
           entered.complete(null);
           leave.join();
