@@ -3,6 +3,7 @@ package io.redlock.driver;
 import io.redlock.Leadership;
 import io.redlock.LeaseEnd;
 import io.redlock.spi.Scheduler.Cancellable;
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -87,7 +88,7 @@ final class LeaderTerm implements Runnable {
         "The work of {} still runs {} after it was interrupted; this candidate campaigns again"
             + " when it has ended",
         candidate,
-        ttl);
+        Brief.duration(ttl));
   }
 
   @Override

@@ -15,6 +15,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Scheduler.Cancellable;
+import io.redlock.text.Brief;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -519,5 +520,11 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
         sent.withdraw();
       }
     }
+  }
+
+  /** For example {@code owner of orders/42}. */
+  @Override
+  public String toString() {
+    return "owner of " + Brief.names(names);
   }
 }
