@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseEnd;
+import io.redlock.scenes.KeptLog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,9 +15,12 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 @Timeout(300)
 class CallbacksTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private final FakeTime time = new FakeTime();
   private final List<Runnable> refusals = new ArrayList<>();
@@ -84,6 +88,8 @@ class CallbacksTest {
       assertEquals("redlock-losses", nameOfThread(code -> ofLoss(callbacks, code)));
       assertEquals("redlock-callbacks", nameOfThread(callbacks::other));
       callbacks.close();
+      String refused = "The callback executor refused a callback; a thread of the library runs it";
+      assertEquals(List.of(refused, refused), log.newWarnings());
     }
   }
 
@@ -101,6 +107,8 @@ class CallbacksTest {
           () -> {
             throw failure;
           });
+      String contained = "A callback failed; the lock service is not affected";
+      assertEquals(List.of(contained, contained), log.newWarnings());
     }
   }
 
@@ -118,12 +126,15 @@ class CallbacksTest {
     Callbacks callbacks = new Callbacks(Runnable::run, false, time, none, none);
     CompletableFuture<String> told = new CompletableFuture<>();
     ofLoss(callbacks, () -> told.complete("told"));
-    assertEquals(1, refusals.size());
+    callbacks.other(told::join);
+    assertEquals(2, refusals.size());
     assertEquals(1, time.tasks());
+    assertEquals(
+        List.of("No thread could be started for a callback; this is tried again"), log.errors());
     time.passMillis(99);
-    assertEquals(1, refusals.size());
+    assertEquals(2, refusals.size());
     time.passMillis(1_000);
-    assertEquals(4, refusals.size());
+    assertEquals(5, refusals.size());
     assertEquals("told", told.get(60, TimeUnit.SECONDS));
     assertEquals(0, time.tasks());
     assertTrue(told.isDone());

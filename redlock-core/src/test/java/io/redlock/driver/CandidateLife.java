@@ -40,6 +40,7 @@ final class CandidateLife implements Scenes.Actor {
   private @Nullable Leadership leadership;
   private @Nullable Lease term;
   private @Nullable Thread closing;
+  private volatile @Nullable Throwable uncaught;
 
   @Override
   public List<String> act(String command, String rest) {
@@ -119,6 +120,8 @@ final class CandidateLife implements Scenes.Actor {
         closing.join(60_000);
         yield closing.isAlive() ? "waits" : "closed";
       }
+      case "over?" -> candidate.check() ? "goes on" : "over";
+      case "uncaught?" -> String.valueOf(uncaught);
       case "closed?" -> closing.isAlive() ? "waits" : "closed";
       case "leads?" -> candidate.isLeader() ? "leads" : "does not lead";
       case "leader?" -> candidate.leader().orElse("nobody known");
@@ -154,6 +157,7 @@ final class CandidateLife implements Scenes.Actor {
             task -> {
               Thread thread = factory.newThread(task);
               threads.add(thread);
+              thread.setUncaughtExceptionHandler((which, failure) -> uncaught = failure);
               return thread;
             });
     bed.time.watch(candidate::check);
@@ -241,10 +245,18 @@ final class CandidateLife implements Scenes.Actor {
     };
   }
 
-  /** Lets neither a timer be set nor a thread start for twelve seconds. */
+  /**
+   * Lets neither a timer be set, nor a thread start, nor a lease be released for twelve seconds.
+   */
   private void shortOfMemory() {
     bed.time.shortOfMemory(SHORTAGE);
     long endNanos = bed.time.monotonicNanos() + SHORTAGE.toNanos();
+    bed.whenCounted =
+        () -> {
+          if (bed.time.monotonicNanos() - endNanos < 0 && Bed.isIn(Owner.class, "release")) {
+            throw new OutOfMemoryError("no release");
+          }
+        };
     factory =
         task -> {
           if (bed.time.monotonicNanos() - endNanos < 0) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Leadership;
+import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import java.util.ArrayList;
@@ -20,10 +21,13 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Every way in which a term begins and ends. */
 @Timeout(300)
 class LeaderCandidateTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private final Bed bed = new Bed(3);
   private final List<CandidateLife> lives = new ArrayList<>();
@@ -32,10 +36,11 @@ class LeaderCandidateTest {
   Stream<DynamicTest> scenes() {
     return Scenes.of(
         "driver/Leadership.txt",
-        () -> {
-          lives.add(new CandidateLife());
-          return lives.get(lives.size() - 1);
-        });
+        log.beside(
+            () -> {
+              lives.add(new CandidateLife());
+              return lives.get(lives.size() - 1);
+            }));
   }
 
   @AfterEach

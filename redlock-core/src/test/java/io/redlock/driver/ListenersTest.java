@@ -10,6 +10,7 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
+import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LockNode;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,9 +18,12 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 @Timeout(300)
 class ListenersTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private final List<String> events = new ArrayList<>();
 
@@ -49,6 +53,11 @@ class ListenersTest {
     @Override
     public void onEnd(Lease lease, LeaseEnd end, Duration held) {
       events.add(name + " " + end.cause());
+    }
+
+    @Override
+    public void onClose(Redlock redlock) {
+      events.add(name + " closed");
     }
   }
 
@@ -96,7 +105,7 @@ class ListenersTest {
     bed.redlock.acquireAsync(Bed.REQUEST);
     bed.time.passMillis(10);
     bed.redlock.close();
-    assertEquals(List.of("a given up after 20 ms", "a given up after 10 ms"), events);
+    assertEquals(List.of("a given up after 20 ms", "a given up after 10 ms", "a closed"), events);
   }
 
   @Test
@@ -136,6 +145,12 @@ class ListenersTest {
     assertEquals(
         List.of("forgetful given up after 7 ms", "call 1 from " + thread + " given up after 7 ms"),
         events);
+    assertEquals(
+        List.of(
+            "A listener failed in onStart; the lock service is not affected",
+            "A listener failed in onCall; it is notified itself",
+            "A listener returned null in onCall; it is notified itself"),
+        log.newWarnings());
   }
 
   @Test
@@ -164,6 +179,8 @@ class ListenersTest {
       redlock.tryAcquire(Bed.REQUEST);
     }
     assertEquals(1, started.size());
-    assertEquals(List.of("a ACQUIRED", "b ACQUIRED", "a CLOSED", "b CLOSED"), events);
+    assertEquals(
+        List.of("a ACQUIRED", "b ACQUIRED", "a CLOSED", "b CLOSED", "a closed", "b closed"),
+        events);
   }
 }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseStatus;
+import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,13 +17,16 @@ import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** When live leases are checked against the wall clock, and what has stalled is woken. */
 class LiveLeasesTest {
 
+  @RegisterExtension private final KeptLog log = new KeptLog();
+
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("driver/LiveLeases.txt", Life::new);
+    return Scenes.of("driver/LiveLeases.txt", log.beside(Life::new));
   }
 
   /** What comes of a command are the leases that are checked, and what is woken. */
@@ -81,6 +85,11 @@ class LiveLeasesTest {
               }
               happened(name, "woken");
             }
+
+            @Override
+            public String toString() {
+              return name;
+            }
           };
 
       Named(String name) {
@@ -105,6 +114,11 @@ class LiveLeasesTest {
       @Override
       public Optional<LeaseStatus> status() {
         return Optional.empty();
+      }
+
+      @Override
+      public String toString() {
+        return name;
       }
     }
   }

@@ -12,6 +12,8 @@ import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
+import io.redlock.scenes.KeptLog;
+import io.redlock.settings.Setting;
 import io.redlock.settings.SettingValues;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
@@ -28,11 +30,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class RedlockBuilderTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static List<LockNode> nodes(String... names) {
     List<LockNode> nodes = new ArrayList<>();
@@ -101,6 +107,41 @@ class RedlockBuilderTest {
         }
       }
     }
+  }
+
+  @Test
+  void nodesThatAreFewOrOfAnEvenNumberAreWarnedOf() {
+    List<LockNode> six = nodes("a", "b", "c", "d", "e", "f");
+    for (int size = 1; size <= six.size(); size++) {
+      RedlockBuilder.over(six.subList(0, size)).build().close();
+    }
+    moving(new FakeTime(), six.subList(0, 3), six.subList(2, 4)).close();
+    assertEquals(
+        Stream.of(
+                "1 nodes, 1, 0", "2 nodes, 2, 0", "4 nodes, 3, 1", "6 nodes, 4, 2", "2 nodes, 2, 0")
+            .map(each -> each.split(", "))
+            .map(
+                each ->
+                    each[0]
+                        + (", "
+                            + each[1]
+                            + " needed for a lease, survive the failure of "
+                            + each[2])
+                        + ": use an odd number, at least three")
+            .toList(),
+        log.newWarnings());
+  }
+
+  @Test
+  void settingsAreTakenTogether() {
+    SettingValues values = new SettingValues();
+    values.set(Setting.KEY_PREFIX, "x:");
+    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
+    node.script(Bed::yes);
+    try (Redlock redlock = RedlockBuilder.over(List.of(node)).settings(values).build()) {
+      redlock.acquireAsync(Bed.REQUEST).join();
+    }
+    assertEquals(List.of("x:orders/42"), node.calls().get(0).request.names());
   }
 
   @Test

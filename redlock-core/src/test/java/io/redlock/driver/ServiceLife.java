@@ -8,6 +8,7 @@ import io.redlock.NodeStatus;
 import io.redlock.RedlockOperations;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
+import io.redlock.WaitStatus;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeLook;
@@ -116,6 +117,7 @@ final class ServiceLife implements Scenes.Actor {
           out.add(bed.redlock.operations().isAvailable() ? "available" : "not available");
       case "timers?" -> out.add(bed.time.tasks() + " timers");
       case "leases?" -> out.add(bed.context.liveLeases.snapshot().size() + " leases");
+      case "waits?" -> out.addAll(waits());
       case "queues?" -> out.add(bed.context.queues.isEmpty() ? "no queue" : "a queue");
       case "heard?" -> {
         List<String> events = bed.events.subList(heard, bed.events.size());
@@ -130,6 +132,10 @@ final class ServiceLife implements Scenes.Actor {
       case "nothing-left" -> bed.assertNothingIsLeft("at the end");
       default -> call(command, Integer.parseInt(words.get(0)), words.subList(1, words.size()));
     }
+  }
+
+  private List<String> waits() {
+    return bed.redlock.operations().waits().stream().map(WaitStatus::toString).toList();
   }
 
   private void call(String command, int number, List<String> words) {

@@ -1,15 +1,19 @@
 package io.redlock.driver;
 
+import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What a lock service does. The tests of its classes show what no scene can. */
 class ServiceScenesTest {
 
-  private static Stream<DynamicTest> scenes(String file) {
-    return Scenes.of("driver/" + file, ServiceLife::new);
+  @RegisterExtension private final KeptLog log = new KeptLog();
+
+  private Stream<DynamicTest> scenes(String file) {
+    return Scenes.of("driver/" + file, log.beside(ServiceLife::new));
   }
 
   @TestFactory

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LibraryThread;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
@@ -23,11 +24,15 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.RunnableScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 class SystemSourcesTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final List<Throwable> FAILURES =
       List.of(
@@ -97,6 +102,10 @@ class SystemSourcesTest {
       assertTrue(ran.await(60, TimeUnit.SECONDS), "nobody schedules anything meanwhile");
       assertTrue(checks.await(60, TimeUnit.SECONDS));
       assertEquals(0, refusals.get());
+      while (log.errors().isEmpty()) { // last, because even a line takes memory
+        LockSupport.parkNanos(100_000);
+      }
+      assertEquals(List.of("The scheduler's thread ended; the next one has started"), log.errors());
     } finally {
       scheduler.close();
     }
@@ -111,6 +120,7 @@ class SystemSourcesTest {
       scheduler.watch(() -> sneak(new OutOfMemoryError("a passing one")));
       scheduler.watch(three::countDown);
       assertTrue(three.await(60, TimeUnit.SECONDS));
+      assertEquals(Set.of("A check failed; it is repeated in a second"), Set.copyOf(log.errors()));
       scheduler.executor.getQueue().clear(); // as if it could not be queued again
       CountDownLatch again = new CountDownLatch(1);
       scheduler.watch(again::countDown);
@@ -195,6 +205,7 @@ class SystemSourcesTest {
       scheduler.close();
       thread.join(60_000);
       assertFalse(thread.isAlive());
+      assertEquals(List.of(), log.errors());
     } finally {
       scheduler.close();
     }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.redlock.Lease;
+import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -16,13 +17,16 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** When those that wait for nodes are struck by a timeout of 50 ms. */
 class TimeoutsTest {
 
+  @RegisterExtension private final KeptLog log = new KeptLog();
+
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("driver/Timeouts.txt", Life::new);
+    return Scenes.of("driver/Timeouts.txt", log.beside(Life::new));
   }
 
   @Test

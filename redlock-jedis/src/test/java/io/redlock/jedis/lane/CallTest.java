@@ -12,7 +12,7 @@ import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.scripts.ScriptCommand;
-import io.redlock.jedis.trust.KeptLog;
+import io.redlock.scenes.KeptLog;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;

@@ -10,7 +10,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.redlock.NodeStatus;
 import io.redlock.jedis.scripts.RequestEncoder;
-import io.redlock.jedis.trust.KeptLog;
+import io.redlock.scenes.KeptLog;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

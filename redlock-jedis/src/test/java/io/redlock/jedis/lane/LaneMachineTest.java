@@ -4,7 +4,7 @@ import static java.util.Collections.nCopies;
 
 import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.jedis.lane.LaneConnection.Writer;
-import io.redlock.jedis.trust.KeptLog;
+import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeRequest.Inspect;
 import io.redlock.spi.NodeRequest.Look;

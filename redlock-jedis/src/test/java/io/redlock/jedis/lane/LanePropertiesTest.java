@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
-import io.redlock.jedis.trust.KeptLog;
+import io.redlock.scenes.KeptLog;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.scripts.RequestEncoder;
-import io.redlock.jedis.trust.KeptLog;
+import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.Scheduler;

@@ -9,7 +9,7 @@ import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.FakeNet.FakeWire;
 import io.redlock.jedis.scripts.RequestEncoder;
-import io.redlock.jedis.trust.KeptLog;
+import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.FakeNet.FakeWire;
-import io.redlock.jedis.trust.KeptLog;
+import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LockNode;
 import java.io.IOException;
 import java.time.Duration;

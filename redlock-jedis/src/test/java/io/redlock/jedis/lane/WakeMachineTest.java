@@ -2,7 +2,7 @@ package io.redlock.jedis.lane;
 
 import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneBed.TestWire;
-import io.redlock.jedis.trust.KeptLog;
+import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.LockNode;
 import java.io.IOException;

@@ -3,6 +3,7 @@ package io.redlock.jedis.trust;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
+import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;

@@ -1,8 +1,7 @@
-package io.redlock.jedis.trust;
+package io.redlock.scenes;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.scenes.Scenes;
 import io.redlock.spi.BackgroundLog;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -10,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -21,6 +21,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
 
   private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Pattern ERRORS = Pattern.compile(" ERROR ");
+  private static final Pattern WARNINGS = Pattern.compile(" (WARN|ERROR) ");
 
   private final ByteArrayOutputStream log = new ByteArrayOutputStream();
   private final PrintStream err = System.err;
@@ -43,12 +45,12 @@ public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
 
   /** Returns the errors that were logged, without their stack traces. */
   public List<String> errors() {
-    return messages(" ERROR ");
+    return messages(ERRORS);
   }
 
-  /** Returns the warnings since the last call, without their stack traces. */
+  /** Returns the warnings and errors since the last call, without their stack traces. */
   public List<String> newWarnings() {
-    List<String> all = messages(" WARN ");
+    List<String> all = messages(WARNINGS);
     List<String> fresh = all.subList(warnings, all.size());
     warnings = all.size();
     return fresh;
@@ -63,11 +65,11 @@ public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
     };
   }
 
-  private List<String> messages(String level) {
+  private List<String> messages(Pattern levels) {
     assertTrue(BackgroundLog.flush(PATIENCE));
     return log.toString(StandardCharsets.UTF_8)
         .lines()
-        .filter(line -> line.contains(level))
+        .filter(line -> levels.matcher(line).find())
         .map(line -> line.substring(line.indexOf(" - ") + 3))
         .toList();
   }
