@@ -21,6 +21,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -162,6 +166,22 @@ class ExecTest {
     masters.kill(0, 2, 4);
     end(first).assertExit(0).assertHas("job was lost before --hold-at-least had passed");
     assertEquals(List.of("ran"), told());
+  }
+
+  /** Java tells the end of a process by a task there, with one thread on two cores. */
+  @Test
+  void endOfACommandIsSeenThoughTheCommonPoolIsBusy() {
+    CountDownLatch over = new CountDownLatch(1);
+    List<Future<Boolean>> busy = new ArrayList<>();
+    try {
+      for (int thread = 0; thread < ForkJoinPool.getCommonPoolParallelism(); thread++) {
+        busy.add(ForkJoinPool.commonPool().submit(() -> over.await(1, TimeUnit.MINUTES)));
+      }
+      CommandRun.of(settings(), onJob("--ttl=" + SHORT, "true")).assertExit(0);
+      assertTrue(busy.stream().noneMatch(Future::isDone), "it waited for the pool");
+    } finally {
+      over.countDown();
+    }
   }
 
   @Test

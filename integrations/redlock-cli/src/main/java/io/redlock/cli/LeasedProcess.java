@@ -47,7 +47,8 @@ final class LeasedProcess {
    */
   boolean outlivesLease(Duration grace, boolean leavesDescendants) throws InterruptedException {
     CompletableFuture<Object> either = CompletableFuture.anyOf(family.root().onExit(), leaseEnd);
-    while (lease.isValid() && !either.isDone()) {
+    // Java completes onExit in the common pool, where it may have to wait.
+    while (lease.isValid() && !either.isDone() && family.root().isAlive()) {
       noteLoss();
       family.follow();
       isDone(either, Math.min(lease.remaining().toNanos(), LONGEST_LOOK_NANOS));
