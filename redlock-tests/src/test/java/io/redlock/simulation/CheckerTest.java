@@ -235,7 +235,7 @@ class CheckerTest {
 
     private void executed(int node, NodeRequest request, Cell before, Cell after, Kind kind) {
       NodeReply reply = NodeReply.of(kind, "");
-      checker.nodes.executed(node, request, List.of(before), List.of(after), reply);
+      checker.nodes.executed(node, 0, request, List.of(before), List.of(after), reply);
     }
 
     private void execute(int node, String[] words) {

@@ -29,47 +29,41 @@ final class HoldChecks {
 
   private record RoundKey(SimProcess process, long token, List<String> names) {}
 
-  /** What is known of the leases on one name, in the order in which they were acquired. */
-  private static final class History {
+  /** Leases in the order in which they were acquired. */
+  private static final class Sequence {
     final TreeMap<Long, Long> highestTokens = new TreeMap<>(); // so far, by the time of the lease
-    final TreeMap<Long, Long> highestWriters = new TreeMap<>(); // of those that are not shared
     final Set<Long> tokens = new HashSet<>();
-    final Set<Long> writers = new HashSet<>(); // their tokens
-    final List<SimHold> live = new ArrayList<>();
     @Nullable SimHold last; // the one with the highest token
-    @Nullable SimHold lastWriter;
 
-    /** Of the leases that exclude this one. */
-    long highestTokenBefore(SimHold hold, long nanos) {
-      Map.Entry<Long, Long> before =
-          (hold.shared ? highestWriters : highestTokens).lowerEntry(nanos);
+    long highestTokenBefore(long nanos) {
+      Map.Entry<Long, Long> before = highestTokens.lowerEntry(nanos);
       return before == null ? -1 : before.getValue();
     }
 
-    /** Notes the token; true if no lease that excludes this one had it. */
-    boolean isNew(SimHold hold) {
-      boolean isNew = !(hold.shared ? writers : tokens).contains(hold.token);
+    void add(SimHold hold) {
+      SimHold highest = last == null || last.token < hold.token ? hold : last;
+      last = highest;
       tokens.add(hold.token);
-      if (!hold.shared) {
-        writers.add(hold.token);
-      }
-      return isNew;
+      highestTokens.put(hold.doneNanos, highest.token);
+    }
+  }
+
+  /** What is known of the leases on one name. */
+  private static final class History {
+    final Sequence all = new Sequence();
+    final Sequence writers = new Sequence();
+    final List<SimHold> live = new ArrayList<>();
+
+    /** The leases that exclude this one. */
+    Sequence excluding(SimHold hold) {
+      return hold.shared ? writers : all;
     }
 
     void add(SimHold hold) {
-      add(highestTokens, hold, hold.token);
-      add(highestWriters, hold, hold.shared ? -1 : hold.token);
-      last = later(last, hold);
-      lastWriter = hold.shared ? lastWriter : later(lastWriter, hold);
-    }
-
-    private static void add(TreeMap<Long, Long> highest, SimHold hold, long token) {
-      long before = highest.isEmpty() ? -1 : highest.lastEntry().getValue();
-      highest.put(hold.doneNanos, Math.max(before, token));
-    }
-
-    private static SimHold later(@Nullable SimHold before, SimHold hold) {
-      return before == null || before.token < hold.token ? hold : before;
+      all.add(hold);
+      if (!hold.shared) {
+        writers.add(hold);
+      }
     }
   }
 
@@ -210,8 +204,9 @@ final class HoldChecks {
   }
 
   private void checkToken(History history, SimHold hold, long beganNanos) {
-    long before = history.highestTokenBefore(hold, beganNanos);
-    boolean inOrder = history.isNew(hold) && before < hold.token;
+    Sequence others = history.excluding(hold);
+    long before = others.highestTokenBefore(beganNanos);
+    boolean inOrder = !others.tokens.contains(hold.token) && before < hold.token;
     if (!inOrder && nodes.keepsTokensInOrder()) {
       world.violated(
           SimInvariant.I3, () -> hold + " comes after one with token " + before + " or the same");
@@ -282,7 +277,7 @@ final class HoldChecks {
 
   /** The token of the last lease on a name; 0 if there was none. */
   long lastToken(String name) {
-    SimHold last = histories.computeIfAbsent(name, n -> new History()).last;
+    SimHold last = histories.computeIfAbsent(name, n -> new History()).all.last;
     return last == null ? 0 : last.token;
   }
 
@@ -313,7 +308,7 @@ final class HoldChecks {
     checkGoodUntil(hold);
     for (String name : hold.names) {
       History history = histories.computeIfAbsent(name, n -> new History());
-      SimHold last = hold.shared ? history.lastWriter : history.last;
+      SimHold last = history.excluding(hold).last;
       if (last != null && last.token > hold.token) {
         world.violated(
             SimInvariant.I6, () -> hold + " is extended though " + last + " was acquired");

@@ -121,10 +121,7 @@ final class LaneChecks {
   /** Whoever handed it over is told this. */
   void answered(int node, Letter letter, NodeReply reply) {
     switch (reply.kind()) {
-      case UNREACHABLE, MISCONFIGURED, OUT_OF_MEMORY, ABSTAIN -> {
-        letter.refused++;
-        checkRefusals(node, letter);
-      }
+      case UNREACHABLE, MISCONFIGURED, OUT_OF_MEMORY, ABSTAIN -> withdrawn(node, letter);
       default -> {
         if (SAID.contains(reply.kind()) && !letter.said.contains(reply.kind())) {
           world.violated(
@@ -135,7 +132,7 @@ final class LaneChecks {
     }
   }
 
-  /** It was taken back. */
+  /** It was taken back, or refused: nobody executes it any more. */
   void withdrawn(int node, Letter letter) {
     letter.refused++;
     checkRefusals(node, letter);

@@ -74,17 +74,8 @@ final class NodeChecks {
     return world.nowNanos() - lostDataNanos[node] < nanos;
   }
 
+  /** A node has executed a request at that time of its clock. */
   void executed(
-      SimServer server, NodeRequest request, List<Cell> before, List<Cell> after, NodeReply reply) {
-    executed(server.index, server.nowMillis(), request, before, after, reply);
-  }
-
-  void executed(
-      int node, NodeRequest request, List<Cell> before, List<Cell> after, NodeReply reply) {
-    executed(node, 0, request, before, after, reply);
-  }
-
-  private void executed(
       int node,
       long nowMillis,
       NodeRequest request,

@@ -1,5 +1,6 @@
 package io.redlock.simulation;
 
+import io.redlock.testkit.NodeModel.Cell;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -64,21 +65,13 @@ final class PermitChecks {
         .filter(waiting::containsKey)
         .forEach(process -> waitsNanos.putIfAbsent(process, lastLookNanos));
     for (String name : plan.names()) {
-      if (isFree(name)) {
+      if (well.majorityHas(name, Cell::isFree)) {
         freeNanos.putIfAbsent(name, world.nowNanos());
         waitsNanos.values().stream().min(Long::compare).ifPresent(since -> judge(name, since));
       } else {
         freeNanos.remove(name);
       }
     }
-  }
-
-  private boolean isFree(String name) {
-    int free = 0;
-    for (SimServer server : world.servers) {
-      free |= server.cell(name).isFree() ? 1 << server.index : 0;
-    }
-    return plan.allMasters().isReachedBy(free & well.servers());
   }
 
   private void judge(String name, long sinceNanos) {

@@ -68,7 +68,7 @@ final class ReadChecks {
     wellNanos.keySet().retainAll(well.processes());
     well.processes().forEach(process -> wellNanos.putIfAbsent(process, world.nowNanos()));
     for (String name : plan.names()) {
-      if (isOpen(name)) {
+      if (well.majorityHas(name, ReadChecks::isOpen)) {
         openNanos.putIfAbsent(name, world.nowNanos());
       } else {
         openNanos.remove(name);
@@ -78,15 +78,9 @@ final class ReadChecks {
     waiting.forEach(this::judge);
   }
 
-  private boolean isOpen(String name) {
-    int open = 0;
-    for (SimServer server : world.servers) {
-      Cell cell = server.cell(name);
-      boolean isRead = cell.isFree() || cell.isShared();
-      boolean isQueued = cell.queue().stream().anyMatch(place -> !Ticket.reads(place.waiter()));
-      open |= isRead && !isQueued ? 1 << server.index : 0;
-    }
-    return plan.allMasters().isReachedBy(open & well.servers());
+  private static boolean isOpen(Cell cell) {
+    boolean isQueued = cell.queue().stream().anyMatch(place -> !Ticket.reads(place.waiter()));
+    return (cell.isFree() || cell.isShared()) && !isQueued;
   }
 
   private void judge(Call call) {

@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -302,12 +303,8 @@ final class SimServer {
 
   /** Executes a request that says this of its mark. */
   NodeReply execute(NodeRequest request, Known known) {
-    long nowMillis = nowMillis();
     List<String> names = request.names();
-    List<Cell> before = new ArrayList<>(names.size());
-    for (String name : names) {
-      before.add(cells.getOrDefault(name, Cell.EMPTY).at(nowMillis));
-    }
+    List<Cell> before = names.stream().map(this::cell).toList();
     Outcome outcome = model.execute(before, request, standing(request, known), clock.micros());
     for (int i = 0; i < names.size(); i++) {
       put(names.get(i), outcome.cells().get(i));
@@ -316,7 +313,7 @@ final class SimServer {
     world.note(
         request.token() * 31 + reply.kind().ordinal(),
         () -> "n" + index + " executes " + Names.of(request) + ": " + Names.of(reply));
-    checker.nodes.executed(this, request, before, outcome.cells(), reply);
+    checker.nodes.executed(index, nowMillis(), request, before, outcome.cells(), reply);
     checker.fair.executed(index, request, outcome.cells());
     outcome.woken().forEach(this::wake);
     spring(request);
@@ -353,9 +350,7 @@ final class SimServer {
       birth = arguments.get(3) + (ahead + Long.parseLong(seen)) + arguments.get(5);
       world.note(3, () -> "n" + index + " is marked: " + birth);
     }
-    List<Object> fields = new ArrayList<>();
-    for (String field :
-        List.of(
+    return Stream.of(
             arguments.get(1),
             "7.2.0",
             runId,
@@ -367,10 +362,9 @@ final class SimServer {
             evicts ? "volatile-lru" : "noeviction",
             Long.toString(parts.evictedKeys.applyAsLong(evictedKeys)),
             Long.toString(clock.micros()),
-            birth)) {
-      fields.add(SimCommand.bytes(field));
-    }
-    return fields;
+            birth)
+        .map(SimCommand::bytes)
+        .toList();
   }
 
   // What somebody lies in wait for.
@@ -384,12 +378,10 @@ final class SimServer {
     if (traps.isEmpty()) {
       return;
     }
-    List<Trap> sprung = new ArrayList<>();
-    for (Trap trap : traps) {
-      if (trap.kind.isInstance(request) && request.names().contains(trap.name)) {
-        sprung.add(trap);
-      }
-    }
+    List<Trap> sprung =
+        traps.stream()
+            .filter(trap -> trap.kind.isInstance(request) && request.names().contains(trap.name))
+            .toList();
     traps.removeAll(sprung);
     sprung.forEach(trap -> world.after(1_000, trap.action));
   }

@@ -1,10 +1,12 @@
 package io.redlock.simulation;
 
 import io.redlock.simulation.SimPlan.Change.Left;
+import io.redlock.testkit.NodeModel.Cell;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,9 +43,13 @@ final class WellClients {
     return processes;
   }
 
-  /** The servers that are well, as bits. */
-  int servers() {
-    return servers;
+  /** Whether a name is like that on enough of the servers that are well. */
+  boolean majorityHas(String name, Predicate<Cell> state) {
+    int having = 0;
+    for (SimServer server : world.servers) {
+      having |= state.test(server.cell(name)) ? 1 << server.index : 0;
+    }
+    return world.plan.allMasters().isReachedBy(having & servers);
   }
 
   private void look(SimServer server) {
