@@ -165,12 +165,12 @@ final class Chaos {
       case CLIENT_CRASH -> {
         note(fault, client.name + " dies");
         client.crash();
-        end(SimPlan.MILLI, () -> restart(client));
+        end(SimPlan.MILLI, client::startAgain);
       }
       case CLIENT_CLOSE -> {
         note(fault, client.name + " is closed");
         client.close();
-        end(SimPlan.MILLI, () -> restart(client));
+        end(SimPlan.MILLI, client::startAgain);
       }
       case SET_FREE -> setFree(fault, client, life);
       default -> {}
@@ -208,12 +208,6 @@ final class Chaos {
             checker.holds.setFree(name, beganNanos, token);
           }
         });
-  }
-
-  private static void restart(SimClient client) {
-    if (!client.isRunning()) {
-      client.start();
-    }
   }
 
   /** Nodes that may be struck, from the first. */

@@ -216,17 +216,18 @@ final class SimClient {
     }
   }
 
+  /** A new process starts unless one runs. */
+  void startAgain() {
+    if (!isRunning()) {
+      start();
+    }
+  }
+
   /** Its processes know other masters from now on. The one that runs is replaced. */
   void learn(Masters masters) {
     known = masters;
     close();
-    world.after(
-        SimPlan.MILLI,
-        () -> {
-          if (!isRunning()) {
-            start();
-          }
-        });
+    world.after(SimPlan.MILLI, this::startAgain);
   }
 
   @Nullable Life life() {

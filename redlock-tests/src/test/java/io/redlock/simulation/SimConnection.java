@@ -96,15 +96,11 @@ final class SimConnection implements Wire {
   /** The server lets it in. */
   void accepted(long byIncarnation) {
     incarnation = byIncarnation;
-    replies.send(
-        () ->
-            reader.run(
-                () -> {
-                  if (!isTold) {
-                    isConnected = true;
-                    line.connected(this);
-                  }
-                }));
+    reach(
+        () -> {
+          isConnected = true;
+          line.connected(this);
+        });
   }
 
   /** The server, or its machine, does not. */
@@ -245,26 +241,28 @@ final class SimConnection implements Wire {
 
   /** The server sends what nobody asked for. */
   void push(Object message) {
+    reach(() -> line.received(message));
+  }
+
+  private void deliver(SimCommand command, Object reply) {
+    if (!isHalfOpen) {
+      reach(() -> take(command, reply));
+    }
+  }
+
+  /** What the server says reaches the client's reader, unless that has heard the last of it. */
+  private void reach(Runnable step) {
     replies.send(
         () ->
             reader.run(
                 () -> {
                   if (!isTold) {
-                    line.received(message);
+                    step.run();
                   }
                 }));
   }
 
-  private void deliver(SimCommand command, Object reply) {
-    if (!isHalfOpen) {
-      replies.send(() -> reader.run(() -> take(command, reply)));
-    }
-  }
-
   private void take(SimCommand command, Object reply) {
-    if (isTold) {
-      return;
-    }
     SimCommand expected = unanswered.peek();
     boolean isError = reply instanceof JedisDataException;
     if (expected != command && expected != null && (isError || expected.looksLike(command))) {

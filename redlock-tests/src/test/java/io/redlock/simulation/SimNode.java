@@ -8,14 +8,14 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
-import java.util.OptionalLong;
+import io.redlock.testkit.ForwardingNode;
 import java.util.function.UnaryOperator;
 
 /**
  * The production lane of one client to one node, on a simulated socket, with somebody who looks at
  * what goes in and what comes out.
  */
-final class SimNode implements LockNode {
+final class SimNode extends ForwardingNode {
 
   private static final long LOOK_NANOS = 250 * SimPlan.MILLI;
 
@@ -35,6 +35,7 @@ final class SimNode implements LockNode {
   private boolean isClosed;
 
   SimNode(LockNode lane, SimSocket socket, SimSocket wakes, UnaryOperator<Scheduler> schedulers) {
+    super(lane);
     this.lane = lane;
     this.socket = socket;
     this.wakes = wakes;
@@ -69,11 +70,6 @@ final class SimNode implements LockNode {
   void orphan() {
     socket.orphan();
     wakes.orphan();
-  }
-
-  @Override
-  public String name() {
-    return lane.name();
   }
 
   @Override
@@ -207,21 +203,6 @@ final class SimNode implements LockNode {
       checker.lanes.withdrawn(index, letter);
       return true;
     }
-  }
-
-  @Override
-  public OptionalLong clockOffsetMicros() {
-    return lane.clockOffsetMicros();
-  }
-
-  @Override
-  public NodeStatus status() {
-    return lane.status();
-  }
-
-  @Override
-  public void stop() {
-    lane.stop();
   }
 
   @Override

@@ -112,7 +112,7 @@ final class SimOperator {
     restart(
         servers,
         () -> {
-          served().stream().filter(each -> !each.isRunning()).forEach(SimClient::start);
+          served().forEach(SimClient::startAgain);
           end();
         });
   }

@@ -101,7 +101,7 @@ final class Simulation {
     }
     world.runUntil(plan.calmFromNanos());
     world.note(12, () -> "-- it gets calm");
-    clients.forEach(client -> world.after(0, () -> startAgain(client)));
+    clients.forEach(client -> world.after(0, client::startAgain));
     if (operator != null) {
       awaitChange(operator);
     }
@@ -109,12 +109,6 @@ final class Simulation {
     probe();
     crowd();
     end();
-  }
-
-  private static void startAgain(SimClient client) {
-    if (!client.isRunning()) {
-      client.start();
-    }
   }
 
   // What must be so once it is calm.
