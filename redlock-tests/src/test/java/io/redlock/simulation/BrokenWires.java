@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
@@ -32,11 +33,7 @@ final class BrokenWires {
     }
 
     private Wire wire() {
-      Wire real = wire;
-      if (real == null) {
-        throw new IllegalStateException("not connected");
-      }
-      return real;
+      return Objects.requireNonNull(wire, "not connected");
     }
 
     @Override
@@ -131,7 +128,7 @@ final class BrokenWires {
                 }
                 isAsked = true;
                 List<byte[]> answer = new ArrayList<>(known);
-                answer.set(0, SimCommand.bytes(read.arguments.get(1)));
+                answer.set(0, SimCommand.bytes(read.arguments().get(1)));
                 answer.set(9, SimCommand.bytes(Long.toString(socket.server.clock.micros())));
                 SimProcess.Strand reader = socket.process.strand();
                 socket.world.after(0, () -> reader.run(() -> line.received(answer)));
@@ -169,7 +166,7 @@ final class BrokenWires {
             new Through(socket, line) {
               @Override
               public void write(CommandArguments command, int bytes) {
-                super.write(without(SimCommand.of(command).known.birth(), command), bytes);
+                super.write(without(SimCommand.of(command).known().birth(), command), bytes);
               }
             });
   }

@@ -12,15 +12,14 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.EnumMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
-import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.args.Rawable;
@@ -32,8 +31,18 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
 /**
  * A command as a server reads it from its socket: the inverse of the production encoder. The
  * replies that scripts give to it are written here, too, as the production mapper reads them.
+ *
+ * @param arguments keys and others of a script, without their number
+ * @param known of the node's mark, as a guarded request carries it
  */
-final class SimCommand {
+record SimCommand(
+    Step step,
+    String name,
+    List<String> arguments,
+    @Nullable Script script,
+    boolean byDigest,
+    @Nullable NodeRequest request,
+    Known known) {
 
   /** The parts of a conversation that a server can be made to answer with an error. */
   enum Step {
@@ -50,28 +59,11 @@ final class SimCommand {
   }
 
   private static final Map<String, JedisDataException> ERRORS = new ConcurrentHashMap<>();
-  private static final Map<String, Script> BY_DIGEST = new TreeMap<>();
-  private static final Map<Script, String> DIGESTS = new EnumMap<>(Script.class);
-  private static final Map<Script, byte[]> TEXTS = new EnumMap<>(Script.class);
+  private static final Map<String, Script> BY_DIGEST =
+      Stream.of(Script.values())
+          .collect(Collectors.toUnmodifiableMap(SimCommand::digest, script -> script));
   private static final int NAME_KEYS = 2; // of a name in a grant or extend: lock and fence
   private static final int QUEUE_KEYS = 4; // of a name in a release: lock, fence, queue and ends
-
-  static {
-    for (Script script : Script.values()) {
-      TEXTS.put(script, script.text.getRaw());
-      String digest = sha1(script);
-      DIGESTS.put(script, digest);
-      BY_DIGEST.put(digest, script);
-    }
-  }
-
-  final Step step;
-  final String name;
-  final List<String> arguments; // keys and others of a script, without their number
-  final @Nullable Script script;
-  final boolean byDigest;
-  final @Nullable NodeRequest request;
-  final Known known; // of the node's mark, as a guarded request carries it
 
   /**
    * What a request says of the node's mark.
@@ -81,23 +73,6 @@ final class SimCommand {
    */
   record Known(String birth, String served) {
     static final Known NOTHING = new Known("", "");
-  }
-
-  private SimCommand(
-      Step step,
-      String name,
-      List<String> arguments,
-      @Nullable Script script,
-      boolean byDigest,
-      @Nullable NodeRequest request,
-      Known known) {
-    this.step = step;
-    this.name = name;
-    this.arguments = arguments;
-    this.script = script;
-    this.byDigest = byDigest;
-    this.request = request;
-    this.known = known;
   }
 
   /** Reads a command. */
@@ -113,11 +88,13 @@ final class SimCommand {
       case "SCRIPT" ->
           new SimCommand(
               Step.LOAD, name, texts(words, 1), withText(words.get(2)), false, null, Known.NOTHING);
-      case "SUBSCRIBE", "UNSUBSCRIBE" ->
-          new SimCommand(Step.SUBSCRIBE, name, texts(words, 1), null, false, null, Known.NOTHING);
-      default ->
-          new SimCommand(Step.OTHER, name, texts(words, 1), null, false, null, Known.NOTHING);
+      case "SUBSCRIBE", "UNSUBSCRIBE" -> plain(Step.SUBSCRIBE, name, words);
+      default -> plain(Step.OTHER, name, words);
     };
+  }
+
+  private static SimCommand plain(Step step, String name, List<byte[]> words) {
+    return new SimCommand(step, name, texts(words, 1), null, false, null, Known.NOTHING);
   }
 
   private static SimCommand script(
@@ -228,11 +205,7 @@ final class SimCommand {
   }
 
   private static List<String> texts(List<byte[]> words, int from) {
-    List<String> texts = new ArrayList<>(words.size());
-    for (byte[] word : words.subList(from, words.size())) {
-      texts.add(text(word));
-    }
-    return texts;
+    return words.stream().skip(from).map(SimCommand::text).toList();
   }
 
   private static String text(byte[] raw) {
@@ -240,20 +213,14 @@ final class SimCommand {
   }
 
   private static @Nullable Script withText(byte[] text) {
-    for (Script script : Script.values()) {
-      if (Arrays.equals(TEXTS.get(script), text)) {
-        return script;
-      }
-    }
-    return null;
+    return Stream.of(Script.values())
+        .filter(script -> Arrays.equals(script.text.getRaw(), text))
+        .findFirst()
+        .orElse(null);
   }
 
   /** The digest under which a server caches a script. */
   static String digest(Script script) {
-    return Objects.requireNonNull(DIGESTS.get(script));
-  }
-
-  private static String sha1(Script script) {
     try {
       MessageDigest sha = MessageDigest.getInstance("SHA-1");
       return HexFormat.of().formatHex(sha.digest(script.text.getRaw()));

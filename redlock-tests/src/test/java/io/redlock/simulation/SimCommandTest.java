@@ -99,17 +99,17 @@ class SimCommandTest {
   @MethodSource("requests")
   void encodedRequestIsReadAsItWas(NodeRequest request) {
     SimCommand command = byDigest(request);
-    assertEquals(SimCommand.asNodesKnowIt(request), command.request);
-    assertTrue(command.byDigest);
+    assertEquals(SimCommand.asNodesKnowIt(request), command.request());
+    assertTrue(command.byDigest());
   }
 
   @ParameterizedTest
   @MethodSource("requests")
   void requestThatBringsItsScriptIsTheSame(NodeRequest request) {
     SimCommand command = SimCommand.of(new ScriptCommand().byText(ENCODER.encode(request), GUARD));
-    assertEquals(byDigest(request).request, command.request);
-    assertEquals(byDigest(request).script, command.script);
-    assertEquals(byDigest(request).known, command.known);
+    assertEquals(byDigest(request).request(), command.request());
+    assertEquals(byDigest(request).script(), command.script());
+    assertEquals(byDigest(request).known(), command.known());
   }
 
   @ParameterizedTest
@@ -120,15 +120,15 @@ class SimCommandTest {
             || request instanceof Extend
             || request instanceof Inspect
             || request instanceof Look;
-    assertEquals(guarded ? "the mark" : "", byDigest(request).known.birth());
+    assertEquals(guarded ? "the mark" : "", byDigest(request).known().birth());
     boolean extendsLease = request instanceof Extend;
-    assertEquals(extendsLease ? "|3|" : "", byDigest(request).known.served());
+    assertEquals(extendsLease ? "|3|" : "", byDigest(request).known().served());
   }
 
   @Test
   void whatReleasesAndWithdrawalsDoNotTellTheNodeIsLeftOut() {
     assertEquals(
-        new RemoveTicket(ONE, new Ticket("client:a", 17, 0, 0)), byDigest(WITHDRAW).request);
+        new RemoveTicket(ONE, new Ticket("client:a", 17, 0, 0)), byDigest(WITHDRAW).request());
   }
 
   record Said(NodeRequest request, NodeReply reply) {}
@@ -224,13 +224,13 @@ class SimCommandTest {
     SimCommand command = SimCommand.of(new ScriptCommand().byText(invocation, Guard.NONE));
     assertTrue(command.isAudit());
     assertEquals(
-        List.of(BirthMark.KEY, "41", "seen", mark.head(), "+6", mark.tail()), command.arguments);
+        List.of(BirthMark.KEY, "41", "seen", mark.head(), "+6", mark.tail()), command.arguments());
   }
 
   @Test
   void digestIsTheOneThatClientsCallTheScriptBy() {
     for (NodeRequest request : List.of(GRANT, FAIR, EXTEND, RELEASE)) {
-      assertEquals(40, SimCommand.digest(Script.valueOf(byDigest(request).step.name())).length());
+      assertEquals(40, SimCommand.digest(Script.valueOf(byDigest(request).step().name())).length());
     }
   }
 }

@@ -125,7 +125,7 @@ final class SimConnection implements Wire {
     begin();
     try {
       SimCommand read = SimCommand.of(command);
-      NodeRequest request = read.request;
+      NodeRequest request = read.request();
       socket.process.maybeHoldUpThread();
       throwIfGone();
       if (bufferedBytes + bytes > FLUSH_BYTES) {
@@ -180,8 +180,8 @@ final class SimConnection implements Wire {
     for (SimCommand command : batch.subList(0, arriving)) {
       if (!isBroken && !isHalfOpen) {
         requests.send(() -> socket.server.arrived(this, command));
-        if (command.request != null) {
-          socket.adversary.maybeHold(this, command.request);
+        if (command.request() != null) {
+          socket.adversary.maybeHold(this, command.request());
         }
       }
     }
@@ -220,7 +220,7 @@ final class SimConnection implements Wire {
     overtaken = null;
     boolean strikes =
         before == null
-            && command.step != SimCommand.Step.SUBSCRIBE
+            && command.step() != SimCommand.Step.SUBSCRIBE
             && socket.strikes(SimFault.OUT_OF_STEP);
     int how = strikes ? socket.random.nextInt(3) : 3;
     switch (how) {

@@ -209,37 +209,37 @@ final class SimServer {
 
   private Object answer(SimConnection connection, SimCommand command) {
     Trouble now = trouble;
-    boolean troubled = now != null && now.steps.contains(command.step);
+    boolean troubled = now != null && now.steps.contains(command.step());
     if (now != null && troubled && !now.executes) {
       return SimCommand.error(now.error);
     }
     Object answer =
-        switch (command.name) {
+        switch (command.name()) {
           case "EVAL", "EVALSHA" -> script(connection, command);
           case "SCRIPT" -> {
-            scripts.add(Objects.requireNonNull(command.script));
-            yield SimCommand.bytes(SimCommand.digest(command.script));
+            scripts.add(Objects.requireNonNull(command.script()));
+            yield SimCommand.bytes(SimCommand.digest(command.script()));
           }
           case "SUBSCRIBE", "UNSUBSCRIBE" -> subscription(connection, command);
           case "PING" -> SimCommand.bytes("PONG");
           case "CLIENT" -> SimCommand.bytes("OK");
-          default -> SimCommand.error("ERR unknown command '" + command.name + "'");
+          default -> SimCommand.error("ERR unknown command '" + command.name() + "'");
         };
     return now != null && troubled ? SimCommand.error(now.error) : answer;
   }
 
   private Object script(SimConnection connection, SimCommand command) {
-    if (command.byDigest && !scripts.contains(command.script)) {
+    if (command.byDigest() && !scripts.contains(command.script())) {
       return SimCommand.error("NOSCRIPT No matching script. Please use EVAL.");
     }
-    scripts.add(Objects.requireNonNull(command.script));
-    NodeRequest request = command.request;
+    scripts.add(Objects.requireNonNull(command.script()));
+    NodeRequest request = command.request();
     if (request == null) {
-      return audit(command.arguments);
+      return audit(command.arguments());
     }
-    NodeReply reply = execute(request, command.known);
+    NodeReply reply = execute(request, command.known());
     checker.lanes.executed(index, request, reply);
-    connection.repeat(request, reply, command.known);
+    connection.repeat(request, reply, command.known());
     return command.reply(reply, clock.micros());
   }
 
@@ -248,9 +248,9 @@ final class SimServer {
     if (running != Running.UP || trouble != null) {
       return null;
     }
-    return command.request == null
-        ? audit(command.arguments)
-        : execute(command.request, command.known);
+    return command.request() == null
+        ? audit(command.arguments())
+        : execute(command.request(), command.known());
   }
 
   /** The highest token that was granted on each name, as far as it is remembered. */
@@ -267,8 +267,8 @@ final class SimServer {
   }
 
   private Object subscription(SimConnection connection, SimCommand command) {
-    String channel = command.arguments.isEmpty() ? "" : command.arguments.get(0);
-    boolean begins = command.name.equals("SUBSCRIBE");
+    String channel = command.arguments().isEmpty() ? "" : command.arguments().get(0);
+    boolean begins = command.name().equals("SUBSCRIBE");
     if (begins) {
       List<SimConnection> of = subscribers.computeIfAbsent(channel, c -> new ArrayList<>());
       of.remove(connection);
