@@ -10,6 +10,7 @@ import static io.redlock.simulation.SimInvariant.I7;
 import static io.redlock.simulation.SimInvariant.I8;
 import static io.redlock.simulation.SimInvariant.I9;
 
+import io.redlock.RetryStrategy;
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.jedis.trust.Served;
 import io.redlock.simulation.SimPlan.Change;
@@ -67,6 +68,11 @@ final class BrokenRules {
       return by(parts -> parts.clientsHave(habit));
     }
 
+    BrokenRule retryingAfter(Duration pause) {
+      RetryStrategy always = (failures, cause, random) -> pause;
+      return by(parts -> parts.settings = builder -> builder.retryStrategy(always));
+    }
+
     BrokenRule lanes(Supplier<Habit> habit) {
       return by(parts -> parts.lanesHave(habit));
     }
@@ -119,10 +125,10 @@ final class BrokenRules {
         rule("14a node timeouts pass one after the other").clients(Habits::oneAfterTheOther),
         rule("14b a tie never resolves")
             .under(plan -> inARing(plan, 2))
-            .by(BrokenRules::retryWithoutJitter),
+            .retryingAfter(Duration.ofMillis(20)),
         rule("16 retries have no jitter")
             .under(plan -> inARing(plan, 3))
-            .by(BrokenRules::retryWithoutJitter));
+            .retryingAfter(Duration.ofMillis(20)));
   }
 
   private static Ticker monotonicClockAlone(SimProcess process) {
@@ -163,11 +169,6 @@ final class BrokenRules {
     plan.clients = size;
     plan.inARing = true;
     plan.jitterNanos = 0;
-  }
-
-  private static void retryWithoutJitter(Parts parts) {
-    parts.settings =
-        builder -> builder.retryStrategy((failures, cause, random) -> Duration.ofMillis(20));
   }
 
   private static Stream<BrokenRule> nodes() {
@@ -228,12 +229,7 @@ final class BrokenRules {
 
   /** Nodes lose their data so often that holders are hit; only what users see is looked at. */
   private static void lossy(SimPlan plan) {
-    plan.nodes = 3;
-    plan.maxTtlMillis = 300;
-    plan.nodeTimeoutNanos = 10 * SimPlan.MILLI;
-    plan.hopNanos = Math.min(plan.hopNanos, SimPlan.MILLI);
-    plan.jitterNanos = Math.min(plan.jitterNanos, SimPlan.MILLI);
-    plan.lossMargin = Duration.ZERO;
+    plan.quick().nodes = 3;
     plan.skewMicros = 20_000;
     plan.fewVictims = false;
     plan.nodeFaultGapNanos = 150 * SimPlan.MILLI;
@@ -420,12 +416,7 @@ final class BrokenRules {
             .clients(Habits::leavesOutWhatWasReleased),
         rule("30c a waiter asks again only when its own process has released a name")
             .under(BrokenRules::oneCallerEach)
-            .by(
-                parts ->
-                    parts.settings =
-                        builder ->
-                            builder.retryStrategy(
-                                (failures, cause, random) -> Duration.ofHours(1))));
+            .retryingAfter(Duration.ofHours(1)));
   }
 
   /** Some die, and the others wait for longer than that should take. */

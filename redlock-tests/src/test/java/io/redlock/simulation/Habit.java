@@ -6,6 +6,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.ForwardingNode;
 import java.util.function.BiFunction;
+import java.util.function.BiPredicate;
 import java.util.function.Consumer;
 
 /** What stands between a lane and its callers, and does what a mistake in one of them would do. */
@@ -32,6 +33,18 @@ interface Habit {
   static Habit answering(BiFunction<NodeRequest, NodeReply, NodeReply> habit) {
     return (lane, request, answer) ->
         lane.send(request, reply -> answer.accept(habit.apply(request, reply)));
+  }
+
+  /** A habit that hands every request over, and swallows such answers. */
+  static Habit swallowing(BiPredicate<SimProcess, NodeReply> swallows) {
+    return (lane, request, answer) ->
+        lane.send(
+            request,
+            reply -> {
+              if (!swallows.test(lane.process, reply)) {
+                answer.accept(reply);
+              }
+            });
   }
 
   /** Returns a lane that has this habit. */

@@ -305,14 +305,8 @@ final class Habits {
   }
 
   static Habit queueIsForgottenAtClose() {
-    return (lane, request, answer) ->
-        lane.send(
-            request,
-            reply -> {
-              if (!lane.process().isClosing() || reply.kind() != Kind.UNREACHABLE) {
-                answer.accept(reply);
-              }
-            });
+    return Habit.swallowing(
+        (process, reply) -> process.isClosing() && reply.kind() == Kind.UNREACHABLE);
   }
 
   static Habit lateAnswerIsDropped() {
@@ -349,13 +343,8 @@ final class Habits {
   }
 
   static Habit unansweredIsForgottenWithItsConnection() {
-    return (lane, request, answer) ->
-        lane.send(
-            request,
-            reply -> {
-              if (reply.kind() != Kind.UNKNOWN || !reply.detail().startsWith("connection lost")) {
-                answer.accept(reply);
-              }
-            });
+    return Habit.swallowing(
+        (process, reply) ->
+            reply.kind() == Kind.UNKNOWN && reply.detail().startsWith("connection lost"));
   }
 }

@@ -319,6 +319,16 @@ final class SimPlan {
     fewVictims = true;
   }
 
+  /** Leases are short, messages fast, and losses told at the last moment. */
+  SimPlan quick() {
+    maxTtlMillis = 300;
+    nodeTimeoutNanos = 10 * MILLI;
+    hopNanos = Math.min(hopNanos, MILLI);
+    jitterNanos = Math.min(jitterNanos, MILLI);
+    lossMargin = Duration.ZERO;
+    return this;
+  }
+
   /** The same faults, less often. */
   SimPlan rarely() {
     nodeFaultGapNanos = Math.max(nodeFaultGapNanos, 4_000 * MILLI);
