@@ -31,21 +31,12 @@ class ChangeSimulationTest {
     return seed % 3 == 0 ? Left.UNTIL_THE_COMMIT : Left.NOBODY;
   }
 
-  private static SimPlan undisturbed(long seed) {
-    return changing(seed, someLeft(seed)).only();
-  }
-
   private static SimPlan inOrder(long seed) {
     SimPlan plan = changing(seed, Left.NOBODY).only();
     plan.fairPercent = 100;
     plan.resources = 1;
     plan.sessions = 2;
     return plan;
-  }
-
-  /** Processes stop and die, one master at a time: the majorities are well. */
-  private static SimPlan interrupted(long seed) {
-    return changing(seed, someLeft(seed)).rarely().only(SimPlan.FAULTS_OF_PROCESSES);
   }
 
   private static SimPlan disturbed(long seed, Left left) {
@@ -61,12 +52,16 @@ class ChangeSimulationTest {
 
   @Test
   void leasesAreGrantedAllTheTimeWhileMastersChange() {
-    run("undisturbed", SEEDS, ChangeSimulationTest::undisturbed);
+    run("undisturbed", SEEDS, seed -> changing(seed, someLeft(seed)).only());
   }
 
+  /** Processes stop and die, one master at a time. */
   @Test
   void leasesAreGrantedAllTheTimeWhileMajoritiesAreWell() {
-    run("interrupted", SEEDS, ChangeSimulationTest::interrupted);
+    run(
+        "interrupted",
+        SEEDS,
+        seed -> changing(seed, someLeft(seed)).rarely().only(SimPlan.FAULTS_OF_PROCESSES));
   }
 
   @Test

@@ -166,30 +166,21 @@ class CheckerTest {
 
     private void lease(String[] words) {
       SimProcess process = process(words[1]);
+      SimHold hold = holds.get(process);
       switch (words[0]) {
         case "hold" -> {
           ask(process, number(words, 2), 0, 1, 2);
           get(process, number(words, 2), GOOD_MILLIS);
-          return;
         }
         case "ask" -> {
           int[] nodes = Stream.of(words).skip(4).mapToInt(Integer::parseInt).toArray();
           ask(process, number(words, 2), words.length > 4 ? nodes : new int[] {0, 1, 2});
-          return;
         }
-        case "get" -> {
-          get(process, number(words, 2), number(words, 4));
-          return;
-        }
-        default -> {}
-      }
-      SimHold hold = holds.get(process);
-      switch (words[0]) {
+        case "get" -> get(process, number(words, 2), number(words, 4));
         case "ask-to-extend" -> checker.holds.asked(process, extend(0));
         case "claim" -> claim(process, GOOD_MILLIS);
-        case "extended" -> {
-          checker.holds.extended(hold, words.length > 2 ? notedNanos : world.nowNanos());
-        }
+        case "extended" ->
+            checker.holds.extended(hold, words.length > 2 ? notedNanos : world.nowNanos());
         case "end", "tell-end" -> {
           claim(process, words[0].equals("end") ? 0 : GOOD_MILLIS);
           checker.holds.ended(hold, new LeaseEnd(LeaseEnd.Cause.RELEASED, ""));

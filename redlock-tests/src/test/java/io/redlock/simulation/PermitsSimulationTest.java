@@ -17,26 +17,18 @@ class PermitsSimulationTest {
 
   private static final List<Long> SEEDS = Seeds.of("simulation.permitSeeds", 4, 12);
 
-  private static SimPlan undisturbed(long seed) {
-    return permits(seed).only();
-  }
-
-  private static SimPlan interrupted(long seed) {
-    return permits(seed).rarely().only(SimPlan.FAULTS_OF_PROCESSES);
-  }
-
   private static SimPlan permits(long seed) {
     return SimPlan.of(seed).permits(2 + (int) (seed % 4));
   }
 
   @Test
   void nobodyWaitsForAPermitWhileOneIsFree() {
-    run("undisturbed", PermitsSimulationTest::undisturbed);
+    run("undisturbed", seed -> permits(seed).only());
   }
 
   @Test
   void nobodyWaitsForAPermitWhileOneIsFreeAndMajoritiesAreWell() {
-    run("interrupted", PermitsSimulationTest::interrupted);
+    run("interrupted", seed -> permits(seed).rarely().only(SimPlan.FAULTS_OF_PROCESSES));
   }
 
   private static void run(String what, LongFunction<SimPlan> plans) {
