@@ -108,7 +108,7 @@ final class Chaos {
               server,
               () -> {
                 server.pause();
-                end(plan.nodeTimeoutNanos, () -> resume(server));
+                end(plan.nodeTimeoutNanos, server::resume);
               });
       case NODE_ERROR -> {
         Trouble trouble = someTrouble();
@@ -146,7 +146,7 @@ final class Chaos {
     if (life == null || life.isOver() || client.isAsleep()) {
       return;
     }
-    long nanos = untilCalm(random.spread(SimPlan.MILLI, 3 * plan.maxTtlNanos()));
+    long nanos = world.untilCalm(random.spread(SimPlan.MILLI, 3 * plan.maxTtlNanos()));
     switch (fault) {
       case CLIENT_PAUSE -> {
         note(fault, client.name + " stands still for " + nanos / SimPlan.MILLI + " ms");
@@ -220,25 +220,15 @@ final class Chaos {
     world.note(fault.ordinal(), () -> "** " + fault + ": " + what);
   }
 
-  private long untilCalm(long nanos) {
-    return Math.max(0, Math.min(nanos, plan.calmFromNanos() - world.nowNanos()));
-  }
-
   /** Ends a fault after a random time, or when it gets calm. */
   private void end(long leastNanos, Runnable action) {
-    world.after(untilCalm(random.spread(leastNanos, 3 * plan.maxTtlNanos())), action);
+    world.after(world.untilCalm(random.spread(leastNanos, 3 * plan.maxTtlNanos())), action);
   }
 
   private void ifUp(SimFault fault, SimServer server, Runnable action) {
     if (server.isUp()) {
       note(fault, server.toString());
       action.run();
-    }
-  }
-
-  private static void resume(SimServer server) {
-    if (!server.isUp() && !server.isDown()) {
-      server.resume();
     }
   }
 
@@ -268,7 +258,7 @@ final class Chaos {
           server.failOver(dump, originalRunId);
           if (originalRunId == null && random.percent(50)) {
             long soon = random.spread(SimPlan.MILLI, plan.maxTtlNanos());
-            world.after(untilCalm(soon), () -> failBack(server, runId));
+            world.after(world.untilCalm(soon), () -> failBack(server, runId));
           }
         });
   }

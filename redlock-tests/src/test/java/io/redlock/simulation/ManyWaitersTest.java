@@ -9,6 +9,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -128,11 +129,7 @@ class ManyWaitersTest {
   }
 
   private static SimClient.Life life(SimClient client) {
-    SimClient.Life life = client.life();
-    if (life == null) {
-      throw new IllegalStateException("not running");
-    }
-    return life;
+    return Objects.requireNonNull(client.life());
   }
 
   private CompletableFuture<AcquireResult> acquire(SimClient caller, LeaseRequest request) {

@@ -165,11 +165,15 @@ record SimCommand(
       return switch (script) {
         case GRANT ->
             new NodeRequest.Grant(names(NAME_KEYS), owner, token, number(5), number(2), null);
-        case FAIR_GRANT, SHARED_GRANT -> {
-          Ticket ticket = text(6).isEmpty() ? null : ticket(number(7), number(8));
-          yield new NodeRequest.Grant(
-              names(keys), owner, token, number(5), number(2), ticket, shared);
-        }
+        case FAIR_GRANT, SHARED_GRANT ->
+            new NodeRequest.Grant(
+                names(keys),
+                owner,
+                token,
+                number(5),
+                number(2),
+                ticket(number(7), number(8)),
+                shared);
         case EXTEND, SHARED_EXTEND ->
             new NodeRequest.Extend(
                 names(shared ? keys : NAME_KEYS), owner, token, number(2), number(5), shared);

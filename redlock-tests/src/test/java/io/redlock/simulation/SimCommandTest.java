@@ -10,7 +10,6 @@ import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.RequestEncoder;
-import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
@@ -225,12 +224,5 @@ class SimCommandTest {
     assertTrue(command.isAudit());
     assertEquals(
         List.of(BirthMark.KEY, "41", "seen", mark.head(), "+6", mark.tail()), command.arguments());
-  }
-
-  @Test
-  void digestIsTheOneThatClientsCallTheScriptBy() {
-    for (NodeRequest request : List.of(GRANT, FAIR, EXTEND, RELEASE)) {
-      assertEquals(40, SimCommand.digest(Script.valueOf(byDigest(request).step().name())).length());
-    }
   }
 }

@@ -165,7 +165,7 @@ final class SimProcess implements Ticker {
   /** Between two steps of the client's code: sometimes the whole process stands still. */
   private void maybeFreezeHere() {
     if (!observed && !dead && !frozen && world.mayNest() && strikes(SimFault.CLIENT_PAUSE)) {
-      long nanos = upToCalm(random.spread(1_000_000, 2 * plan.maxTtlNanos()));
+      long nanos = world.untilCalm(random.spread(1_000_000, 2 * plan.maxTtlNanos()));
       world.note(1, () -> this + " stands still for " + nanos + " ns");
       frozen = true;
       letPass(nanos);
@@ -176,7 +176,7 @@ final class SimProcess implements Ticker {
   /** Between two steps of the client's code: sometimes the one thread stands still. */
   void maybeHoldUpThread() {
     if (!dead && !frozen && !isBlocked() && world.mayNest() && strikes(SimFault.THREAD_PAUSE)) {
-      long nanos = upToCalm(random.spread(10_000, plan.maxTtlNanos()));
+      long nanos = world.untilCalm(random.spread(10_000, plan.maxTtlNanos()));
       world.note(2, () -> this + ": a thread stands still, " + nanos);
       standStill(nanos);
     }
@@ -251,10 +251,6 @@ final class SimProcess implements Ticker {
   /** Whether a fault, or work, keeps it or one of its threads from going on. */
   boolean isHeldUp() {
     return frozen || standing > 0 || (awaiting == 0 && !isIdle());
-  }
-
-  private long upToCalm(long nanos) {
-    return Math.max(0, Math.min(nanos, plan.calmFromNanos() - world.nowNanos()));
   }
 
   @Override

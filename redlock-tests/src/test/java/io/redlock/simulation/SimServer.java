@@ -405,7 +405,11 @@ final class SimServer {
     running = Running.PAUSED;
   }
 
+  /** It goes on, unless it has gone down meanwhile, or come back. */
   void resume() {
+    if (running != Running.PAUSED) {
+      return;
+    }
     running = Running.UP;
     List<Runnable> late = new ArrayList<>(backlog);
     backlog.clear();

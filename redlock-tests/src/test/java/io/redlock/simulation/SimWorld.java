@@ -101,6 +101,11 @@ final class SimWorld {
     return nowNanos >= plan.calmFromNanos();
   }
 
+  /** So long, or only until nothing goes wrong any more. */
+  long untilCalm(long nanos) {
+    return Math.max(0, Math.min(nanos, plan.calmFromNanos() - nowNanos));
+  }
+
   /** Whether a fault that strikes so many times of so many does so now, which is counted. */
   boolean strikes(SimFault fault, SimRandom random, long times, long ofTimes) {
     boolean strikes = plan.has(fault) && !isCalm() && random.nextLong(ofTimes) < times;

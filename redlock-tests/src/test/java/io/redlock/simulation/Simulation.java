@@ -234,8 +234,7 @@ final class Simulation {
         return;
       }
       LeaseRequest request =
-          LeaseRequest.of(resource, Duration.ofMillis(plan.maxTtlMillis))
-              .waitUpTo(Duration.ofNanos(withinNanos));
+          LeaseRequest.of(resource, plan.maxTtl()).waitUpTo(Duration.ofNanos(withinNanos));
       result = life.redlock.acquireAsync(request);
       result.thenAccept(
           acquired -> acquired.lease().ifPresent(lease -> letGo(life.process, lease)));
