@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** I13 and I14: who waits fairly is served in order, and does not wait too long. */
@@ -142,18 +143,13 @@ final class FairChecks {
     }
     served++;
     waiters.remove(winner.ticket.waiter());
-    if (plan.faults.isEmpty()) {
-      for (Waiter other : sorted()) {
-        if (other.name.equals(winner.name)
-            && !other.readsWith(hold.shared)
-            && ORDER.compare(other, winner) < 0
-            && other.queuedNanos >= 0
-            && other.queuedNanos < winner.askedNanos) {
-          world.violated(
-              SimInvariant.I13, () -> hold + " goes before " + other.ticket + ", who came first");
-        }
-      }
-    }
+    passed(hold, winner.askedNanos)
+        .filter(other -> ORDER.compare(other, winner) < 0)
+        .forEach(
+            other ->
+                world.violated(
+                    SimInvariant.I13,
+                    () -> hold + " goes before " + other.ticket + ", who came first"));
     checkWait(winner, () -> hold + " comes");
     if (plan.sharedPercent == 0) {
       checkIdleness(winner, hold);
@@ -162,23 +158,23 @@ final class FairChecks {
 
   /** A reader passes no writer that is queued, whether it asks fairly or not. */
   private void checkGate(SimHold hold, long beganNanos) {
-    if (!hold.shared || !plan.faults.isEmpty()) {
-      return;
-    }
-    for (Waiter other : sorted()) {
-      if (hold.names.contains(other.name)
-          && !other.ticket.shared()
-          && other.queuedNanos >= 0
-          && other.queuedNanos < beganNanos) {
-        world.violated(SimInvariant.I13, () -> hold + " passes " + other.ticket + ", who writes");
-      }
+    if (hold.shared) {
+      passed(hold, beganNanos)
+          .forEach(
+              other ->
+                  world.violated(
+                      SimInvariant.I13, () -> hold + " passes " + other.ticket + ", who writes"));
     }
   }
 
-  private List<Waiter> sorted() {
-    List<Waiter> all = new ArrayList<>(waiters.values());
-    all.sort(ORDER);
-    return all;
+  /** Without faults: those in its way who were queued before that time, in their order. */
+  private Stream<Waiter> passed(SimHold hold, long nanos) {
+    return plan.faults.isEmpty()
+        ? waiters.values().stream()
+            .filter(other -> hold.names.contains(other.name) && !other.readsWith(hold.shared))
+            .filter(other -> other.queuedNanos >= 0 && other.queuedNanos < nanos)
+            .sorted(ORDER)
+        : Stream.empty();
   }
 
   /** Each of those before it had a turn at most, and its ticket ran out if it did not take it. */

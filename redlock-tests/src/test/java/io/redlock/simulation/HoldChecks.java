@@ -296,11 +296,6 @@ final class HoldChecks {
     if (hold.freedNanos >= 0 && beganNanos > hold.freedNanos && nodes.keepData()) {
       world.violated(SimInvariant.I22, () -> hold + " is extended though it was set free");
     }
-    extended(hold);
-  }
-
-  /** A caller was told that his lease was extended. */
-  void extended(SimHold hold) {
     world.note(hold.token, () -> hold + " was extended");
     if (!plan.keepsTimingAssumptions() || !hold.isValid()) {
       return; // by now somebody else may rightly have come

@@ -110,8 +110,4 @@ final class SimScheduler implements Scheduler {
   public void close() {
     closed = true;
   }
-
-  boolean isIdle() {
-    return strand.isIdle();
-  }
 }
