@@ -68,8 +68,8 @@ final class LiveLeases {
       if (ticking) {
         return;
       }
+      checkedAheadMicros = wallAheadMicros(); // first, because it may find no memory
       ticking = true;
-      checkedAheadMicros = wallAheadMicros();
     }
     scheduleTick();
   }
@@ -128,7 +128,8 @@ final class LiveLeases {
     }
   }
 
-  private void wakeStalled() {
+  /** Wakes what could not be planned. */
+  void wakeStalled() {
     Planned next;
     synchronized (this) {
       next = stalled;

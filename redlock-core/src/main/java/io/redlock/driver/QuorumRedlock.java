@@ -19,10 +19,10 @@ import io.redlock.spi.LibraryThread;
 import io.redlock.spi.LockNode;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -41,10 +41,26 @@ final class QuorumRedlock implements Redlock {
   private final Operations operations;
   private final ReentrantLease.Holds holds = new ReentrantLease.Holds();
 
+  private final List<Runnable> closing; // the steps; made early, as memory may be short at the end
+
   QuorumRedlock(ServiceContext context) {
     this.context = context;
     this.quorumWatch = new QuorumWatch(context.quorum, context.nodes.size());
     this.operations = new Operations(context);
+    LeaseEnd closed = new LeaseEnd(Cause.CLOSED, "its Redlock was closed");
+    List<Runnable> steps = new ArrayList<>();
+    steps.add(() -> context.waits.forEach(wait -> wait.complete(null)));
+    steps.add(this::endCalls);
+    steps.add(context.liveLeases::wakeStalled); // releases, perhaps
+    steps.add(() -> context.liveLeases.forEach(lease -> lease.abandon(closed)));
+    context.nodes.forEach(node -> steps.add(node::stop)); // together: each may take a node timeout
+    context.nodes.forEach(node -> steps.add(node::close));
+    steps.add(context.timeouts::close); // ends the waits that no node has answered
+    steps.add(context.scheduler::close);
+    steps.add(context.callbacks::close);
+    steps.add(() -> context.listeners.closed(this));
+    steps.add(() -> BackgroundLog.flush(Duration.ofNanos(context.settings.nodeTimeoutNanos())));
+    this.closing = List.copyOf(steps);
   }
 
   void start() {
@@ -249,22 +265,37 @@ final class QuorumRedlock implements Redlock {
     if (context.closed.getAndSet(true)) {
       return;
     }
-    context.waits.forEach(wait -> wait.complete(null));
-    List<AcquireLoop> unfinished =
-        context.calls.entrySet().stream()
-            .sorted(Map.Entry.comparingByValue())
-            .map(Map.Entry::getKey)
-            .toList();
-    awaitReleases(unfinished.stream().map(AcquireLoop::fail).flatMap(Optional::stream).toList());
-    LeaseEnd closing = new LeaseEnd(Cause.CLOSED, "its Redlock was closed");
-    context.liveLeases.forEach(lease -> lease.abandon(closing));
-    context.nodes.forEach(LockNode::stop); // together: each may take a node timeout
-    context.nodes.forEach(LockNode::close);
-    context.timeouts.close(); // ends the waits that no node has answered
-    context.scheduler.close();
-    context.callbacks.close();
-    context.listeners.closed(this);
-    BackgroundLog.flush(Duration.ofNanos(context.settings.nodeTimeoutNanos()));
+    doAll(closing);
+  }
+
+  /** Does all steps, also those after one that fails: for a defect, or because memory is short. */
+  private static void doAll(List<Runnable> steps) {
+    Throwable why = null;
+    for (Runnable step : steps) {
+      try {
+        step.run();
+      } catch (RuntimeException | Error e) {
+        why = e;
+      }
+    }
+    if (why instanceof Error error) {
+      throw error;
+    } else if (why instanceof RuntimeException failure) {
+      throw failure;
+    }
+  }
+
+  private void endCalls() {
+    List<Owner> released = new ArrayList<>();
+    try {
+      doAll(
+          context.calls.entrySet().stream()
+              .sorted(Map.Entry.comparingByValue())
+              .<Runnable>map(call -> () -> call.getKey().fail().ifPresent(released::add))
+              .toList());
+    } finally {
+      awaitReleases(released);
+    }
   }
 
   /**

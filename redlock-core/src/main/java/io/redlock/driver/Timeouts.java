@@ -119,13 +119,14 @@ final class Timeouts {
   private long strikeAllDue() {
     while (true) {
       Entry due;
+      long nowNanos = ticker.monotonicNanos();
       synchronized (this) {
         removeDecided();
         if (entries.isEmpty()) {
           scheduled = false;
           return -1;
         }
-        long leftNanos = entries.getFirst().deadlineNanos - ticker.monotonicNanos();
+        long leftNanos = entries.getFirst().deadlineNanos - nowNanos;
         if (leftNanos > 0) {
           return leftNanos;
         }
@@ -137,7 +138,7 @@ final class Timeouts {
       } finally {
         if (!isStruck) {
           synchronized (this) {
-            due.deadlineNanos = ticker.monotonicNanos() + timeoutNanos;
+            due.deadlineNanos = nowNanos + timeoutNanos;
             entries.add(due); // in the place that it had
           }
         }

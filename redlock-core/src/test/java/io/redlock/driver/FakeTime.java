@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.NavigableSet;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Virtual clocks and a scheduler, on one thread; others may only schedule and cancel, as the work
@@ -27,6 +28,7 @@ final class FakeTime implements Ticker, Scheduler {
   private Duration nextHoldUp = Duration.ZERO;
   private Runnable duringNextSchedule = () -> {};
   private Runnable whenRead = () -> {};
+  private @Nullable Runnable memory; // taken with each use of this
   private final List<Runnable> checks = new ArrayList<>();
   private final NavigableSet<Task> tasks =
       new ConcurrentSkipListSet<>(
@@ -37,6 +39,7 @@ final class FakeTime implements Ticker, Scheduler {
   @Override
   public long monotonicNanos() {
     whenRead.run();
+    takeMemory();
     return nanos;
   }
 
@@ -48,6 +51,17 @@ final class FakeTime implements Ticker, Scheduler {
   /** Lets nothing be scheduled until so much time has passed. */
   void shortOfMemory(Duration span) {
     shortUntilNanos = nanos + span.toNanos();
+  }
+
+  /** Runs an action, which may say that there is none, wherever memory may be taken. */
+  void whenMemoryIsTaken(Runnable action) {
+    memory = action;
+  }
+
+  private void takeMemory() {
+    if (memory != null) {
+      memory.run();
+    }
   }
 
   @Override
@@ -67,7 +81,7 @@ final class FakeTime implements Ticker, Scheduler {
     try {
       task.run();
     } catch (OutOfMemoryError e) { // which the scheduler survives
-      if (nanos - shortUntilNanos >= 0) {
+      if (memory == null && nanos - shortUntilNanos >= 0) {
         throw e;
       }
     }
@@ -75,6 +89,7 @@ final class FakeTime implements Ticker, Scheduler {
 
   @Override
   public Cancellable schedule(Runnable body, long delayNanos) {
+    takeMemory();
     if (nanos - shortUntilNanos < 0) {
       throw new OutOfMemoryError("memory is short");
     }

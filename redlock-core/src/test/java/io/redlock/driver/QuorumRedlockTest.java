@@ -96,6 +96,21 @@ class QuorumRedlockTest {
   }
 
   @Test
+  void nodeThatCannotBeClosedKeepsNothingElseFromIt() {
+    HeldLease lease = bed.lease();
+    bed.node(0)
+        .whenClosed(
+            () -> {
+              throw new IllegalStateException("a node's mistake");
+            });
+    assertThrows(IllegalStateException.class, bed.redlock::close);
+    assertFalse(lease.isValid());
+    assertTrue(bed.node(2).isClosed());
+    assertEquals(0, bed.time.tasks());
+    bed.redlock.close();
+  }
+
+  @Test
   void closingStopsAllNodesBeforeItWaitsForTheFirst() {
     List<Boolean> stopped = new ArrayList<>();
     bed.node(0).whenClosed(() -> bed.nodes.forEach(node -> stopped.add(node.isStopped())));

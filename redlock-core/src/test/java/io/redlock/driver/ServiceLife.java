@@ -1,8 +1,11 @@
 package io.redlock.driver;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.By;
 import io.redlock.Inspection;
+import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.RedlockOperations;
@@ -29,6 +32,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -58,6 +62,35 @@ final class ServiceLife implements Scenes.Actor {
   private int written;
   private int heard;
   private int shown;
+
+  /** Runs an action, which may say that there is none, wherever memory may be taken. */
+  void whenMemoryIsTaken(Runnable action) {
+    bed.whenCounted = action;
+    bed.time.whenMemoryIsTaken(action);
+  }
+
+  /** Lets time pass, closes what is held, and asserts that all has ended then. */
+  void assertAllEnds() {
+    Duration longerThanAll = Bed.TTL.multipliedBy(4);
+    bed.time.passWithChecks(longerThanAll);
+    calls.forEach(call -> lease(call).ifPresent(Lease::close));
+    bed.time.passWithChecks(longerThanAll);
+    for (CompletableFuture<AcquireResult> call : calls) {
+      lease(call)
+          .ifPresent(
+              lease -> {
+                Bed.now(lease.ended().toCompletableFuture());
+                Bed.now(lease.releaseAsync());
+              });
+    }
+    bed.assertNothingIsLeft("at the end");
+    assertTrue(bed.context.calls.isEmpty(), "calls are left");
+  }
+
+  private static Optional<Lease> lease(CompletableFuture<AcquireResult> call) {
+    assertTrue(call.isDone(), "a call goes on");
+    return call.isCompletedExceptionally() ? Optional.empty() : call.join().lease();
+  }
 
   @Override
   public List<String> act(String command, String rest) {
