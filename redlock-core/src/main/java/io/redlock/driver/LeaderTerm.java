@@ -30,7 +30,7 @@ final class LeaderTerm implements Runnable {
 
   /**
    * @param ttl that of the lease
-   * @param whenReleased called when the lease was released, or has expired; perhaps twice
+   * @param whenReleased called when the lease was released; perhaps twice
    */
   LeaderTerm(
       ServiceContext context,
@@ -144,9 +144,7 @@ final class LeaderTerm implements Runnable {
     synchronized (this) {
       overNanos = isOver ? context.ticker.monotonicNanos() - overSinceNanos : 0;
     }
-    if (overNanos > longestNanos()) {
-      whenReleased.accept(this); // its keys have expired, or soon will
-    } else if (overNanos > PATIENCE_NANOS) {
+    if (overNanos > PATIENCE_NANOS) {
       release();
     }
   }

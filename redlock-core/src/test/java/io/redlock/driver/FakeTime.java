@@ -39,12 +39,12 @@ final class FakeTime implements Ticker, Scheduler {
   @Override
   public long monotonicNanos() {
     whenRead.run();
-    takeMemory();
     return nanos;
   }
 
   @Override
   public long wallMicros() {
+    takeMemory();
     return wallNanos / 1_000;
   }
 
@@ -129,12 +129,24 @@ final class FakeTime implements Ticker, Scheduler {
   /** Lets time pass; each task runs when it becomes due. */
   void pass(Duration span) {
     long endNanos = nanos + span.toNanos();
-    while (!tasks.isEmpty() && tasks.first().dueNanos <= endNanos) {
-      Task next = tasks.pollFirst();
+    for (Task next = takeDue(endNanos); next != null; next = takeDue(endNanos)) {
       jump(Math.max(0, next.dueNanos - nanos));
       run(next.body);
     }
     jump(Math.max(0, endNanos - nanos)); // a task may have let time pass itself
+  }
+
+  /** Takes the first task that is due by then; others may cancel it meanwhile. */
+  private @Nullable Task takeDue(long endNanos) {
+    for (Task first : tasks) {
+      if (first.dueNanos > endNanos) {
+        return null;
+      }
+      if (tasks.remove(first)) {
+        return first;
+      }
+    }
+    return null;
   }
 
   void passMillis(long millis) {

@@ -63,9 +63,10 @@ final class ServiceLife implements Scenes.Actor {
   private int heard;
   private int shown;
 
-  /** Runs an action, which may say that there is none, wherever memory may be taken. */
+  /** Runs an action, which may say that there is none, wherever memory may be taken, and beside. */
   void whenMemoryIsTaken(Runnable action) {
     bed.whenCounted = action;
+    bed.time.whenRead(action);
     bed.time.whenMemoryIsTaken(action);
   }
 

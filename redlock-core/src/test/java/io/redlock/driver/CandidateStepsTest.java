@@ -1,0 +1,192 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Leadership;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.scenes.KeptLog;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest.Extend;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Whatever happens at any step of a candidate's life: it goes on or ends, and leaves nothing. */
+@Timeout(300)
+class CandidateStepsTest {
+
+  private static final Duration SECOND = Duration.ofSeconds(1);
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
+
+  /** Does something to the candidate at one step. */
+  private interface Event {
+    void happens(Life life) throws InterruptedException;
+  }
+
+  /**
+   * Terms whose work returns, loses the lease, fails, releases it, and then returns each time. All
+   * of it is on one thread, in virtual time. A step is where the driver may take memory.
+   */
+  private static final class Life {
+    private final Bed bed = new Bed(3);
+    private final int step;
+    private final Event event;
+    private int steps;
+    private int terms;
+    private @Nullable Thread other;
+    private final LeaderCandidate candidate =
+        new LeaderCandidate(
+            bed.context,
+            LeaseRequest.of("orders/42", SECOND),
+            this::work,
+            asked -> new AcquireLoop(bed.context, asked),
+            this::later);
+
+    Life(int step, Event event) {
+      this.step = step;
+      this.event = event;
+    }
+
+    /** Returns a thread whose task is run by this one, when time passes. */
+    private Thread later(Runnable task) {
+      return new Thread(task) {
+        @Override
+        public synchronized void start() {
+          bed.time.schedule(this::run, 0);
+        }
+      };
+    }
+
+    private void step() {
+      if (steps++ == step) {
+        try {
+          event.happens(this);
+        } catch (InterruptedException e) {
+          throw new AssertionError(e);
+        }
+      }
+    }
+
+    private void work(Lease lease, Leadership given) throws Exception {
+      switch (++terms) {
+        case 1 -> pass(1);
+        case 2 -> {
+          bed.script(request -> request instanceof Extend ? NodeReply.NOT_HELD : Bed.yes(request));
+          pass(9);
+        }
+        case 3 -> throw new Exception("of the work");
+        case 4 -> {
+          lease.close();
+          pass(9);
+        }
+        default -> pass(1);
+      }
+    }
+
+    private void pass(int seconds) throws InterruptedException {
+      for (int second = 0; second < seconds; second++) {
+        bed.time.passWithChecks(SECOND);
+        if (Thread.interrupted()) {
+          bed.script(Bed::yes);
+          throw new InterruptedException();
+        }
+      }
+    }
+
+    /** Has another thread do this until it is done or waits. */
+    void meanwhile(Runnable action) throws InterruptedException {
+      other = new Thread(action);
+      other.start();
+      while (other.isAlive()
+          && other.getState() != Thread.State.WAITING
+          && other.getState() != Thread.State.BLOCKED) {
+        Thread.onSpinWait();
+      }
+    }
+
+    /** Returns true if this step came. */
+    boolean play(boolean endsByIt) throws InterruptedException {
+      bed.script(Bed::yes);
+      bed.whenCounted = this::step;
+      bed.time.whenMemoryIsTaken(this::step);
+      if (endsByIt) {
+        bed.time.whenRead(this::step);
+      }
+      bed.time.watch(candidate::check);
+      boolean began = begin();
+      bed.time.passWithChecks(SECOND.multipliedBy(8));
+      boolean came = steps > step;
+      bed.whenCounted = () -> {};
+      bed.time.whenMemoryIsTaken(() -> {});
+      bed.time.whenRead(() -> {});
+      assertEquals(began && !(endsByIt && came), goesOn(), "it campaigns");
+      if (other == null) {
+        meanwhile(candidate::close);
+        assertFalse(goesOn(), "it campaigns");
+      }
+      assertFalse(candidate.isLeader(), "it leads");
+      assertFalse(candidate.check(), "it goes on");
+      bed.assertNothingIsLeft("at the end");
+      return came;
+    }
+
+    private boolean begin() {
+      try {
+        candidate.begin();
+        return true;
+      } catch (OutOfMemoryError e) {
+        return false;
+      }
+    }
+
+    /** Returns true if another term comes once nobody closes the candidate any more. */
+    private boolean goesOn() throws InterruptedException {
+      for (int second = 0; other != null && other.isAlive(); second++) {
+        assertTrue(second < 60_000, "close() waits");
+        bed.time.passWithChecks(SECOND);
+        Thread.sleep(second == 0 ? 0 : 1);
+      }
+      int before = terms;
+      bed.time.passWithChecks(SECOND.multipliedBy(15));
+      return terms > before;
+    }
+  }
+
+  private void playEachStep(boolean endsByIt, Event event) throws InterruptedException {
+    boolean came = true;
+    for (int step = 0; came; step++) {
+      Life life = new Life(step, event);
+      try {
+        came = life.play(endsByIt);
+      } catch (AssertionError e) {
+        throw new AssertionError("step " + step + ": " + e.getMessage(), e);
+      }
+      Thread.interrupted();
+    }
+  }
+
+  @Test
+  void memoryIsShort() throws InterruptedException {
+    playEachStep(
+        false,
+        life -> {
+          throw new OutOfMemoryError("memory is short");
+        });
+  }
+
+  @Test
+  void itIsClosed() throws InterruptedException {
+    playEachStep(true, life -> life.meanwhile(life.candidate::close));
+  }
+
+  @Test
+  void itResigns() throws InterruptedException {
+    playEachStep(false, life -> life.candidate.resign());
+  }
+}
