@@ -10,6 +10,8 @@ import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeReport;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -117,7 +119,51 @@ class ReplyTextTest {
     assertEquals("a nobody holds it, but abstains: it is new", vote.toString());
   }
 
-  private static NodeVote freeing(NodeReply reply, String doubt) {
+  @Test
+  void nodeThatSetsNothingFreeSaysWhy() {
+    assertEquals(
+        "a held for 7ms more by billing, at token 6",
+        freeing(NodeReply.held(7, 6, "billing"), "").toString());
+    assertEquals(
+        "a held for 7ms more by billing", freeing(NodeReply.held(7, 0, "billing"), "").toString());
+    assertEquals(Vote.REFUSED, freeing(NodeReply.held(7, 6, "billing"), "").vote());
+    assertEquals("a answer lost", freeing(NodeReply.unknown(""), "it is new").toString());
+    assertEquals("a no answer in 1ms", freeing(null, "").toString());
+    assertEquals(
+        "a nobody holds it, but could not be inspected before",
+        ReplyText.freeing(
+                new Poll.Answer("a", NodeReply.NOT_HELD, Duration.ofMillis(1)),
+                NodeReply.unknown(""))
+            .toString());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"freed, freed", "freed by ops@host, freed by ops@host", "billing, ''"})
+  void nodeNamesWhoSetTheResourceFree(String holder, String operator) {
+    assertEquals(operator, ReplyText.freedBy(NodeReply.held(7, 1, holder)));
+  }
+
+  @Test
+  void nodeThatDoesNotAnswerHasNoVote() {
+    assertEquals(Vote.UNKNOWN, ReplyText.vote("a", null, Duration.ZERO, true).vote());
+    assertEquals(Vote.NOT_AWAITED, ReplyText.vote("a", null, Duration.ZERO, false).vote());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 1 reader", "3, 3 readers"})
+  void inspectionTellsHowManyReadAndWho(int reading, String words) {
+    NodeReport.Reader reader = new NodeReport.Reader("billing/" + "0".repeat(32), 9);
+    NodeReport report = new NodeReport("shared/", 7, 5, 0, List.of(), "", reading, List.of(reader));
+    Inspection.Node node =
+        ReplyText.inspected(new Poll.Answer("a", NodeReply.inspected(report), Duration.ZERO));
+    assertEquals("a held for 7ms more by " + words, node.toString());
+    assertEquals(
+        List.of(
+            new Inspection.Reader(reader.owner(), Optional.of("billing"), Duration.ofMillis(9))),
+        node.readers());
+  }
+
+  private static NodeVote freeing(@Nullable NodeReply reply, String doubt) {
     NodeReply inspection = NodeReply.inspected(new NodeReport(null, -1, 0, 0, List.of(), doubt));
     return ReplyText.freeing(new Poll.Answer("a", reply, Duration.ofMillis(1)), inspection);
   }
