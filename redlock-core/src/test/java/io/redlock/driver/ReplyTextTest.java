@@ -11,6 +11,7 @@ import io.redlock.spi.NodeReport;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -174,6 +175,8 @@ class ReplyTextTest {
     NodeReport report = new NodeReport("billing/" + "0".repeat(32), millis, 5, 0, List.of(), "");
     Inspection.Node node =
         ReplyText.inspected(new Poll.Answer("a", NodeReply.inspected(report), Duration.ZERO));
+    assertEquals(OptionalLong.of(5), node.counter());
+    assertEquals(OptionalLong.empty(), node.token());
     assertEquals(millis < 0 ? null : Duration.ofMillis(millis), node.remaining().orElse(null));
     assertEquals("a " + words + " by billing", node.toString());
   }

@@ -142,6 +142,14 @@ final class ScriptedNode implements LockNode {
     observer.onReset("restarted");
   }
 
+  void wakes(long waiter) {
+    observer.onWake(waiter);
+  }
+
+  void listens() {
+    observer.onListening();
+  }
+
   boolean isClosed() {
     return closed;
   }

@@ -119,8 +119,8 @@ final class ServiceLife implements Scenes.Actor {
       case "defect" -> nodes(words).forEach(node -> node.failsNext(new Error("a defect")));
       case "state" -> state(nodes(words).get(0), NodeStatus.State.valueOf(words.get(1)));
       case "reset" -> nodes(words).forEach(ScriptedNode::isReset);
-      case "wake" ->
-          nodes(words).forEach(node -> bed.context.fairWaiters.woken(1, bed.nodes.indexOf(node)));
+      case "wake" -> nodes(words).forEach(node -> node.wakes(1));
+      case "listening" -> nodes(words).forEach(ScriptedNode::listens);
       case "pass" -> bed.time.pass(span(words.get(0)));
       case "pass-checks" -> bed.time.passWithChecks(span(words.get(0)));
       case "pause" -> bed.time.pause(span(words.get(0)));
