@@ -119,13 +119,14 @@ final class Timeouts {
   private long strikeAllDue() {
     while (true) {
       Entry due;
-      long nowNanos = ticker.monotonicNanos();
+      long nowNanos;
       synchronized (this) {
         removeDecided();
         if (entries.isEmpty()) {
           scheduled = false;
           return -1;
         }
+        nowNanos = ticker.monotonicNanos();
         long leftNanos = entries.getFirst().deadlineNanos - nowNanos;
         if (leftNanos > 0) {
           return leftNanos;

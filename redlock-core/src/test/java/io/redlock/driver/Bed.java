@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -38,8 +39,8 @@ final class Bed {
 
   final FakeTime time = new FakeTime();
   final List<ScriptedNode> nodes = new ArrayList<>();
-  final List<String> journal = new ArrayList<>();
-  final List<String> events = new ArrayList<>();
+  final List<String> journal = Collections.synchronizedList(new ArrayList<>());
+  final List<String> events = Collections.synchronizedList(new ArrayList<>());
   final ServiceContext context;
   final QuorumRedlock redlock;
   Supplier<String> ownerIds = this::nextOwner;

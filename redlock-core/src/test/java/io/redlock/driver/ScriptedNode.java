@@ -8,9 +8,9 @@ import io.redlock.spi.Scheduler;
 import io.redlock.spi.StatusOfNode;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -84,7 +84,7 @@ final class ScriptedNode implements LockNode {
 
   private final String name;
   private final List<String> journal;
-  private final List<Call> calls = new ArrayList<>();
+  private final List<Call> calls = new CopyOnWriteArrayList<>();
   private Function<NodeRequest, @Nullable NodeReply> script = request -> null;
   private Consumer<NodeRequest> before = request -> {};
   private boolean holdsSends;
