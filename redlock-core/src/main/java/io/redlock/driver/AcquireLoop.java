@@ -309,11 +309,15 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     try {
       complete(end);
     } finally {
-      attempts.end(); // not before: a cancel meanwhile has to find the attempt that succeeded
-      leave();
-      if (isShared() && end.lease().isPresent()) {
-        context.queues.shared(names);
-      }
+      finished(end.lease().isPresent());
+    }
+  }
+
+  private void finished(boolean isHeld) {
+    attempts.end(); // not before: a cancel meanwhile has to find the attempt that succeeded
+    leave();
+    if (isHeld && isShared()) {
+      context.queues.shared(names);
     }
   }
 

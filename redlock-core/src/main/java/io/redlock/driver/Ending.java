@@ -64,14 +64,10 @@ final class Ending {
     }
   }
 
-  /** Ends it. Returns false if it had ended before. Called under the owner's lock. */
-  boolean come(LeaseEnd how) {
+  /** Ends it, unless it has ended. Called under the owner's lock. */
+  void come(LeaseEnd how) {
     assert Thread.holdsLock(owner);
-    if (end != null) {
-      return false;
-    }
-    end = how;
-    return true;
+    end = end == null ? how : end;
   }
 
   /** Tells everybody. Called once, without locks. */

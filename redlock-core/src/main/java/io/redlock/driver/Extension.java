@@ -23,7 +23,7 @@ final class Extension extends Fanout implements Timeouts.Timed {
     /** Returns true if its holder has released it. */
     boolean isReleased();
 
-    /** Takes notice that its deadline was moved. Called under the owner's lock. */
+    /** Takes notice that its deadline may have moved. Called under the owner's lock. */
     void lengthened();
 
     /** Ends the lease, unless it has ended already. */
@@ -100,10 +100,8 @@ final class Extension extends Fanout implements Timeouts.Timed {
   }
 
   @Override
-  void decided(Turn turn) {
-    if (turn.outcome() == Outcome.EXTENDED) {
-      lease.lengthened();
-    }
+  void decided() {
+    lease.lengthened();
   }
 
   @Override

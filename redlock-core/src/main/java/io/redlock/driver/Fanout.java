@@ -9,6 +9,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,7 +51,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
   void record(NodeReply reply) {}
 
   /** Takes notice of the decision. Called under the owner's lock. */
-  void decided(Turn turn) {}
+  void decided() {}
 
   /** Acts on the decision; called once, without locks. */
   abstract void act(Turn turn);
@@ -130,7 +131,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
     }
     decided = true;
     decidedAfterNanos = nowNanos - startNanos;
-    decided(turn);
+    decided();
     return turn;
   }
 
@@ -151,8 +152,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
 
   private void withdrawUnanswered() {
     for (int node = 0; node < pending.length; node++) {
-      Pending request = pending[node];
-      if (replies[node] == null && request != null && request.withdraw()) {
+      if (Objects.requireNonNull(pending[node]).withdraw()) { // all were sent
         take(node, NodeReply.unreachable("not sent in time"));
       }
     }

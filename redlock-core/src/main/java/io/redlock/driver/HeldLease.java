@@ -74,14 +74,16 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
 
   /** Ends a lease that nobody has seen, without a report; a release without memory comes later. */
   void discard() {
-    synchronized (owner) {
-      if (!ending.come(RELEASED)) {
-        return;
-      }
+    if (!endsNow(RELEASED)) {
+      return;
     }
     context.liveLeases.remove(this);
+    endOwner();
+  }
+
+  private CompletableFuture<ReleaseResult> endOwner() {
     try {
-      owner.end();
+      return owner.end();
     } finally {
       leaveQueue();
     }
@@ -229,20 +231,14 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
 
   /** Ends the lease, unless it has ended, and releases it on every node that may hold it. */
   CompletableFuture<ReleaseResult> end(LeaseEnd how) {
-    boolean first = endsNow(how);
+    if (!endsNow(how)) {
+      return owner.end();
+    }
     CompletableFuture<ReleaseResult> released;
-    try { // whatever has no memory, the others follow
-      if (first) {
-        report();
-      }
+    try {
+      report();
     } finally {
-      try {
-        released = owner.end();
-      } finally {
-        if (first) {
-          leaveQueue();
-        }
-      }
+      released = endOwner(); // also where memory is short
     }
     return released;
   }
@@ -254,34 +250,27 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   @Override
   public void lose(LeaseEnd how) {
     if (endsNow(how)) {
-      try {
-        tell(how);
-      } finally {
-        owner.plan();
-      }
+      tell(how);
     }
   }
 
   @Override
   public void abandon(LeaseEnd how) {
-    if (endsNow(how)) {
-      tell(how);
-    }
+    lose(how);
   }
 
   private boolean endsNow(LeaseEnd how) {
     synchronized (owner) {
-      return ends(how);
+      boolean first = ending.how() == null;
+      ends(how);
+      return first;
     }
   }
 
   @Override
-  public boolean ends(LeaseEnd how) {
-    if (ending.how() != null) {
-      return false;
-    }
+  public void ends(LeaseEnd how) {
     owner.tenure.lose(); // first: what has no memory has not ended
-    return ending.come(how);
+    ending.come(how);
   }
 
   @Override

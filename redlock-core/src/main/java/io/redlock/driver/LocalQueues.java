@@ -143,7 +143,7 @@ final class LocalQueues {
    */
   synchronized LocalQueue leased(List<String> names) {
     LocalQueue queue = queues.computeIfAbsent(names, LocalQueue::new);
-    LocalQueue shared = readers.isEmpty() ? null : readers.get(names);
+    LocalQueue shared = readers.get(names);
     queue.lease(); // from here on nothing takes memory
     if (shared != null) {
       shared.lease();
@@ -242,7 +242,7 @@ final class LocalQueues {
   /** Returns the readers' queue if it has moved. */
   private @Nullable LocalQueue endedForReaders(LocalQueue held) {
     assert Thread.holdsLock(this);
-    LocalQueue queue = readers.isEmpty() ? null : readers.get(held.names);
+    LocalQueue queue = readers.get(held.names);
     if (queue == null) {
       return null;
     }

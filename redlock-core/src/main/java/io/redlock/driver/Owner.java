@@ -33,8 +33,8 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
   /** Whose lease it is. */
   interface Holder {
 
-    /** Ends the lease; returns true if it had not ended. Called under the owner's lock. */
-    boolean ends(LeaseEnd how);
+    /** Ends the lease, unless it has ended. Called under the owner's lock. */
+    void ends(LeaseEnd how);
 
     /** Reports the end. Called once, without locks. */
     void tell(LeaseEnd how);
@@ -65,7 +65,7 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
   private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
   private boolean releaseSent; // guarded by this
   private @Nullable Runnable onReleaseSent; // guarded by this
-  private @Nullable Pending @Nullable [] pending; // guarded by this; of the release, once it is due
+  private final @Nullable Pending[] pending; // these are guarded by this; of the release
   private NodeRequest.@Nullable Release request; // guarded by this; written before the first send
   private int unhanded; // guarded by this; requests that were handed over without memory for it
   private boolean mustEnd; // guarded by this; its end had no memory
@@ -91,6 +91,7 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
             place != null,
             request.isUnlessHeld(),
             request.isShared());
+    this.pending = new Pending[context.nodes.size()];
   }
 
   // What is due.
@@ -128,8 +129,8 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
         return !setTimer();
       }
       how = loss(turn.outcome());
-      if (how != null && !held().ends(how)) {
-        return true;
+      if (how != null) {
+        held().ends(how);
       }
     }
     Extending extending = turn.extending();
@@ -367,7 +368,6 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
   private void begin(Turn turn, @Nullable Ticket ticket) {
     long nowNanos = context.ticker.monotonicNanos();
     synchronized (this) {
-      pending = new Pending[context.nodes.size()];
       request = tenure.release(names, id, turn.isLast(), ticket);
     }
     if (isDecided()) {
@@ -429,9 +429,7 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
     Pending sent = context.nodes.get(node).send(release, node, this);
     boolean tooLate;
     synchronized (this) {
-      if (pending != null) {
-        pending[node] = sent;
-      }
+      pending[node] = sent;
       tooLate = round().isGivenUp(node);
     }
     if (tooLate) {
@@ -487,14 +485,11 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
 
   /** Returns true if the result is open, and a node is busy with what came before. */
   private synchronized boolean awaitsItsTurn() {
-    @Nullable Pending[] sent = pending;
-    if (sent == null
-        || result.isDone()
-        || !tenure.mayHaveLeftKeys(context.ticker.monotonicNanos())) {
+    if (result.isDone() || !tenure.mayHaveLeftKeys(context.ticker.monotonicNanos())) {
       return false;
     }
-    for (int node = 0; node < sent.length; node++) {
-      Pending each = sent[node];
+    for (int node = 0; node < pending.length; node++) {
+      Pending each = pending[node];
       if (round().owes(node) && each != null && each.awaitsItsTurn()) {
         return true;
       }
@@ -513,7 +508,7 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
   private void withdraw() {
     @Nullable Pending[] unanswered;
     synchronized (this) {
-      unanswered = pending == null ? new Pending[0] : pending.clone();
+      unanswered = pending.clone();
     }
     for (Pending sent : unanswered) {
       if (sent != null) {

@@ -115,7 +115,7 @@ final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
     synchronized (this) {
       for (int node = 0; node < answers.length; node++) {
         Pending request = pending[node];
-        boolean isUnsent = answers[node] == null && request != null && request.withdraw();
+        boolean isUnsent = request != null && request.withdraw();
         take(node, isUnsent ? NodeReply.unreachable("not sent in time") : null);
         all.add(answers[node]);
       }
