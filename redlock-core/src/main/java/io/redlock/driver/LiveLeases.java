@@ -144,7 +144,9 @@ final class LiveLeases {
       }
       try {
         late.wake();
-      } catch (Throwable e) { // it has stalled again, if it has to
+      } catch (OutOfMemoryError e) { // it has stalled again
+        Log.LOG.error("{} goes on with the next tick: memory is short", late, e);
+      } catch (Throwable e) {
         Log.LOG.error("{} could not go on; this is a defect of the lock library", late, e);
       }
     }

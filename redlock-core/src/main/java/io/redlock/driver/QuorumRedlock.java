@@ -59,7 +59,6 @@ final class QuorumRedlock implements Redlock {
     steps.add(context.scheduler::close);
     steps.add(context.callbacks::close);
     steps.add(() -> context.listeners.closed(this));
-    steps.add(() -> BackgroundLog.flush(Duration.ofNanos(context.settings.nodeTimeoutNanos())));
     this.closing = List.copyOf(steps);
   }
 
@@ -266,6 +265,7 @@ final class QuorumRedlock implements Redlock {
       return;
     }
     doAll(closing);
+    BackgroundLog.flush(Duration.ofNanos(context.settings.nodeTimeoutNanos()));
   }
 
   /** Does all steps, also those after one that fails: for a defect, or because memory is short. */
@@ -278,24 +278,19 @@ final class QuorumRedlock implements Redlock {
         why = e;
       }
     }
-    if (why instanceof Error error) {
-      throw error;
-    } else if (why instanceof RuntimeException failure) {
-      throw failure;
+    if (why != null) {
+      Log.LOG.error("A part of a Redlock could not be closed; all others were", why);
     }
   }
 
   private void endCalls() {
     List<Owner> released = new ArrayList<>();
-    try {
-      doAll(
-          context.calls.entrySet().stream()
-              .sorted(Map.Entry.comparingByValue())
-              .<Runnable>map(call -> () -> call.getKey().fail().ifPresent(released::add))
-              .toList());
-    } finally {
-      awaitReleases(released);
-    }
+    doAll(
+        context.calls.entrySet().stream()
+            .sorted(Map.Entry.comparingByValue())
+            .<Runnable>map(call -> () -> call.getKey().fail().ifPresent(released::add))
+            .toList());
+    awaitReleases(released);
   }
 
   /**

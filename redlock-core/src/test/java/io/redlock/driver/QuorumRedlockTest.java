@@ -13,6 +13,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
+import io.redlock.scenes.KeptLog;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
@@ -28,9 +29,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 @Timeout(300)
 class QuorumRedlockTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private final Bed bed = new Bed(3);
 
@@ -103,11 +107,25 @@ class QuorumRedlockTest {
             () -> {
               throw new IllegalStateException("a node's mistake");
             });
-    assertThrows(IllegalStateException.class, bed.redlock::close);
+    bed.redlock.close();
+    assertEquals(List.of("A part of a Redlock could not be closed; all others were"), log.errors());
     assertFalse(lease.isValid());
     assertTrue(bed.node(2).isClosed());
     assertEquals(0, bed.time.tasks());
     bed.redlock.close();
+  }
+
+  @Test
+  void callWithoutAnOwnerIdFailsAtOnce() {
+    bed.ownerIds =
+        () -> {
+          throw new IllegalStateException("no id");
+        };
+    IllegalStateException failure =
+        assertThrows(
+            IllegalStateException.class,
+            () -> bed.redlock.tryAcquire(Bed.REQUEST.waitUpTo(Bed.TTL)));
+    assertEquals("the supplier of owner ids failed", failure.getMessage());
   }
 
   @Test
