@@ -7,7 +7,9 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.extension.AfterEachCallback;
@@ -23,10 +25,11 @@ public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final Pattern ERRORS = Pattern.compile(" ERROR ");
   private static final Pattern WARNINGS = Pattern.compile(" (WARN|ERROR) ");
+  private static final Pattern LINES = Pattern.compile(" (INFO|WARN|ERROR) ");
 
   private final ByteArrayOutputStream log = new ByteArrayOutputStream();
   private final PrintStream err = System.err;
-  private int warnings; // that were returned
+  private final Map<Pattern, Integer> told = new HashMap<>(); // how many of them
 
   @Override
   public void beforeEach(ExtensionContext context) {
@@ -50,18 +53,28 @@ public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
 
   /** Returns the warnings and errors since the last call, without their stack traces. */
   public List<String> newWarnings() {
-    List<String> all = messages(WARNINGS);
-    List<String> fresh = all.subList(warnings, all.size());
-    warnings = all.size();
+    return fresh(WARNINGS);
+  }
+
+  private List<String> fresh(Pattern levels) {
+    List<String> all = messages(levels);
+    List<String> fresh = all.subList(told.getOrDefault(levels, 0), all.size());
+    told.put(levels, all.size());
     return fresh;
   }
 
-  /** Returns actors beside whom {@code log?} tells the new warnings. */
+  /** Returns actors beside whom {@code log?} tells the new warnings, {@code lines?} all lines. */
   public Supplier<Scenes.Actor> beside(Supplier<? extends Scenes.Actor> actors) {
     return () -> {
-      newWarnings(); // of the scene before
+      fresh(WARNINGS); // of the scene before
+      fresh(LINES);
       Scenes.Actor actor = actors.get();
-      return (command, rest) -> command.equals("log?") ? newWarnings() : actor.act(command, rest);
+      return (command, rest) ->
+          switch (command) {
+            case "log?" -> fresh(WARNINGS);
+            case "lines?" -> fresh(LINES);
+            default -> actor.act(command, rest);
+          };
     };
   }
 

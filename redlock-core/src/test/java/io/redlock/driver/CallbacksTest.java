@@ -169,4 +169,14 @@ class CallbacksTest {
     assertTrue(delivered.await(20, TimeUnit.SECONDS));
     callbacks.close();
   }
+
+  @Test
+  void dutyHasAThreadOfItsOwnAndNeedsNoExecutor() throws Exception {
+    List<Runnable> handedOver = new ArrayList<>();
+    Callbacks callbacks = over(handedOver::add, false);
+    assertEquals(
+        "duty", nameOfThread(code -> callbacks.alone(task -> new Thread(task, "duty"), code)));
+    assertEquals(List.of(), handedOver);
+    callbacks.close();
+  }
 }

@@ -248,7 +248,7 @@ class LocalQueuesTest {
   void leaseThatEndsWhileMemoryIsShortHoldsUpNobodyOnceThereIsSome() {
     List<String> called = new ArrayList<>();
     List<Waiter> waiters = new ArrayList<>();
-    for (String terms : List.of("writes", "reads")) {
+    for (String terms : List.of("writes", "reads", "any orders/42,other")) {
       waiters.add(
           new Waiter(terms) {
             @Override
@@ -259,14 +259,18 @@ class LocalQueuesTest {
     }
     endALeaseWhileMemoryIsShort(() -> waiters.forEach(queues::join));
     queues.check();
-    assertEquals(List.of("writes", "reads"), called);
+    assertEquals(List.of("writes", "any orders/42,other", "reads"), called);
     waiters.forEach(queues::leave);
     assertTrue(queues.isEmpty());
   }
 
   @Test
   void queueOfALeaseThatEndedWhileMemoryWasShortIsForgotten() {
-    endALeaseWhileMemoryIsShort(() -> {});
-    assertTrue(queues.join(new Waiter("next")));
+    List<LocalQueue> other = new ArrayList<>();
+    endALeaseWhileMemoryIsShort(() -> other.add(queues.leased(List.of("other"))));
+    queues.check();
+    assertTrue(queues.isLeased("other"));
+    queues.ended(other.get(0));
+    assertTrue(queues.isEmpty());
   }
 }

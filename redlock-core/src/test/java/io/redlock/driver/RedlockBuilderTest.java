@@ -246,6 +246,30 @@ class RedlockBuilderTest {
       lease.ended().thenRun(() -> name.complete(Thread.currentThread().getName()));
       lease.close();
       assertEquals("redlock-callbacks", name.get(60, TimeUnit.SECONDS));
+      assertEquals(1, log.newWarnings().size(), "of few nodes");
     }
+  }
+
+  @Test
+  void executorIsCalledOnThreadsOfTheServiceInRealTime() throws Exception {
+    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
+    node.script(Bed::yes);
+    CompletableFuture<String> caller = new CompletableFuture<>();
+    Executor executor =
+        task -> {
+          caller.complete(Thread.currentThread().getName());
+          task.run();
+        };
+    try (Redlock redlock = RedlockBuilder.over(List.of(node)).callbackExecutor(executor).build()) {
+      redlock.acquireAsync(Bed.REQUEST);
+      assertEquals("redlock-callbacks", caller.get(60, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  void nameThatNoLogCanPrintIsRefused() {
+    RedlockBuilder builder = RedlockBuilder.over(nodes("a", "b\n"));
+    IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, builder::build);
+    assertTrue(refused.getMessage().contains("has a name that no log can print"));
   }
 }

@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseLock;
+import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
@@ -95,5 +97,43 @@ class ReentrantLeaseTest {
   @Test
   void lockSaysWhatItLocks() {
     assertEquals("lock on " + REQUEST, lock.toString());
+  }
+
+  @Test
+  void threadHoldsEachOfItsLocksByItself() {
+    bed.script(Bed::yes);
+    LeaseLock first = bed.redlock.asLock(REQUEST);
+    LeaseLock second =
+        bed.redlock.asLock(LeaseRequest.of("other", Bed.TTL).renewFor(Duration.ofMinutes(5)));
+    first.lock();
+    second.lock();
+    first.unlock();
+    assertThrows(IllegalMonitorStateException.class, first::lease);
+    second.unlock();
+    assertEquals(List.of(), bed.redlock.operations().leases());
+  }
+
+  @Test
+  void readLockOfAWriterIsUnlockedAsOftenAsItWasLocked() {
+    bed.script(Bed::yes);
+    LeaseReadWriteLock locks = bed.redlock.asReadWriteLock(REQUEST);
+    LeaseLock read = locks.readLock();
+    locks.writeLock().lock();
+    read.lock();
+    read.unlock();
+    assertEquals(
+        "the current thread does not hold the read lock on orders/42",
+        assertThrows(IllegalMonitorStateException.class, read::unlock).getMessage());
+    locks.writeLock().unlock();
+    assertEquals(List.of(), bed.redlock.operations().leases());
+    assertTrue(read.toString().startsWith("read lock on orders/42"), read.toString());
+  }
+
+  @Test
+  void leaseOfAReaderSaysSo() {
+    bed.script(Bed::yes);
+    bed.redlock.asReadWriteLock(REQUEST).readLock().lock();
+    String status = bed.redlock.operations().leases().get(0).toString();
+    assertTrue(status.startsWith("orders/42, shared, held for 0"), status);
   }
 }

@@ -136,6 +136,10 @@ class ReplyTextTest {
                 new Poll.Answer("a", NodeReply.NOT_HELD, Duration.ofMillis(1)),
                 NodeReply.unknown(""))
             .toString());
+    assertEquals(
+        "a nobody holds it, but could not be inspected before",
+        ReplyText.freeing(new Poll.Answer("a", NodeReply.NOT_HELD, Duration.ofMillis(1)), null)
+            .toString());
   }
 
   @ParameterizedTest

@@ -38,19 +38,21 @@ class ShortageTest {
   @ValueSource(
       strings = {
         // A lease that is renewed, and those who wait for it.
-        "every yes; call wait 20000 renew 20000; call wait 20000; call wait 20000 fair;"
-            + " pass-checks 9000; close 1; pass-checks 3000; extend 2; pass-checks 1000; release 2",
+        "every yes; call ttl 2000 wait 20000 renew 20000; call ttl 2000 wait 20000; call ttl 2000"
+            + " wait 20000 fair; pass-checks 2000; close 1; pass-checks 1000; extend 2 2000;"
+            + " pass-checks 1000; release 2",
         // Attempts that are refused, outbid, not answered, and cancelled.
-        "call wait 20000; call wait 20000; answer ab grant stale 5; answer a grant yes; pass 49;"
-            + " answer b grant lost; pass 1; grants ab held 3000; pass 1000; cancel 2;"
-            + " grants ab held 700; pass-checks 2000; every yes; pass-checks 1000; release 1",
+        "call ttl 2000 wait 20000; call ttl 2000 wait 20000; answer ab grant stale 5;"
+            + " answer a grant yes; pass 49; answer b grant lost; pass 1; grants ab held 3000;"
+            + " pass 200; cancel 2; grants ab held 700; pass-checks 1000; every yes;"
+            + " pass-checks 1000; release 1",
         // Readers, a writer behind them, and a lease that is lost.
-        "every yes; call shared wait 20000 fair; call shared wait 20000 fair; call wait 20000 fair;"
-            + " pass-checks 1000; close 1; pass-checks 1000; close 2; pass-checks 1000; every gone;"
-            + " extend 3; pass-checks 1000",
+        "every yes; call ttl 2000 shared wait 20000 fair; call ttl 2000 shared wait 20000 fair;"
+            + " call ttl 2000 wait 20000 fair; pass-checks 1000; close 1; pass 200; close 2; pass 200;"
+            + " every gone; extend 3 2000; pass-checks 1000",
         // One of several names, and a release that is repeated.
-        "every down; call any-of 3 wait 20000; pass-checks 3000; every yes; pass-checks 3000;"
-            + " every silent; close 1; pass-checks 3000; releases yes; pass-checks 3000"
+        "every down; call any-of 3 wait 20000; pass-checks 1000; every yes; pass-checks 1000;"
+            + " every silent; close 1; pass-checks 1000; releases yes; pass-checks 1000"
       })
   void allEndsWhereverMemoryIsShort(String life) {
     for (int times : new int[] {1, 4, 50}) {
@@ -62,8 +64,8 @@ class ShortageTest {
   @ValueSource(ints = {1, 4})
   void allEndsWithAServiceThatIsClosedWhereverMemoryIsShort(int times) {
     playEachWay(
-        "every yes; call wait 20000 renew 20000; call wait 20000; call wait 20000 fair;"
-            + " pass-checks 3000; every silent; extend 1; close-service",
+        "every yes; call ttl 2000 wait 20000 renew 20000; call wait 20000; call wait 20000 fair;"
+            + " pass-checks 1000; every silent; extend 1 2000; close-service",
         times);
   }
 
