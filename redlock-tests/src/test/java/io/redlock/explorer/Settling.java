@@ -9,6 +9,7 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Reader;
 
 /**
  * Does at once what makes no difference when it is done, so that a search need not try every moment
@@ -134,14 +135,14 @@ final class Settling {
   }
 
   private boolean isDeadReader(Cell cell, NodeRequest request, String owner) {
-    boolean isGone =
-        cell.reading().all().stream()
-            .anyMatch(
-                reader ->
-                    reader.released()
-                        && reader.owner().equals(owner)
-                        && scope.outlivesAll(reader.untilMillis()));
-    return isGone || !(request instanceof Release) && request.token() <= cell.floor();
+    for (Reader reader : cell.reading().all()) {
+      if (reader.released()
+          && reader.owner().equals(owner)
+          && scope.outlivesAll(reader.untilMillis())) {
+        return true;
+      }
+    }
+    return !(request instanceof Release) && request.token() <= cell.floor();
   }
 
   private static boolean touchesTheQueue(NodeRequest request) {
@@ -182,7 +183,7 @@ final class Settling {
     if (isOver) {
       left = new ExplorerLink(0, 0, 0, left.column());
     }
-    if (left != link) {
+    if (!left.equals(link)) {
       world.links[node][attempt] = catalog.links.of(left);
     }
   }

@@ -9,8 +9,10 @@ import io.redlock.explorer.Scope.Mode;
 import io.redlock.explorer.Search.Result;
 import io.redlock.testkit.Budget;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
@@ -84,6 +86,7 @@ class SettlingTest {
   }
 
   private static Explorer.Visitor view(Set<String> views) {
+    Map<Integer, String> texts = new HashMap<>(); // of nodes: many states share them
     return (world, catalog, scope) -> {
       String[] nodes = new String[Scope.NODES];
       String[] owners = new String[scope.attempts];
@@ -94,7 +97,10 @@ class SettlingTest {
       }
       for (int node = 0; node < nodes.length; node++) {
         Node state = catalog.nodes.get(world.nodes[node]);
-        nodes[node] = state.toString().replaceAll("owner=\\w?|holders=\\d+", "");
+        nodes[node] =
+            texts.computeIfAbsent(
+                world.nodes[node],
+                number -> state.toString().replaceAll("owner=\\w?|holders=\\d+", ""));
         for (int attempt = 0; attempt < owners.length; attempt++) {
           boolean holds = state.holdsAny(attempt);
           nodes[node] += holds ? " of " + owners[attempt] : "";
