@@ -247,9 +247,7 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     if (place != null) {
       context.fairWaiters.leave(place);
     }
-    if (isQueued()) {
-      context.queues.leave(this);
-    }
+    context.queues.leave(this);
     context.calls.remove(this); // last: a check finds a call that has not left
   }
 

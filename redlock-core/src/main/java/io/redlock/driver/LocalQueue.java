@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The calls that wait for the same, and how many leases hold them up. Guarded by its user. */
@@ -52,11 +53,11 @@ class LocalQueue {
     return waiting == null ? null : waiting.iterator().next();
   }
 
-  /** Returns true if its head waits longer than the other's. */
+  /** Returns true if its head waits longer than the other's; both have one. */
   boolean isBefore(LocalQueue other) {
-    Waiter mine = head();
-    Waiter theirs = other.head();
-    return mine != null && theirs != null && mine.sinceNanos() - theirs.sinceNanos() < 0;
+    Waiter mine = Objects.requireNonNull(head());
+    Waiter theirs = Objects.requireNonNull(other.head());
+    return mine.sinceNanos() - theirs.sinceNanos() < 0;
   }
 
   void add(Waiter call) {
@@ -126,15 +127,13 @@ class LocalQueue {
       return super.isDue() || !opened.isEmpty();
     }
 
-    /** Lets all ask. Returns true if there is somebody to call. */
-    boolean open() {
-      if (isOpen || leases > 0 || waiting == null) {
-        return false;
+    /** Lets all ask, unless a lease is in the way. */
+    void open() {
+      if (!isOpen && leases == 0 && waiting != null) {
+        opened.addAll(waiting);
+        refusal = null;
+        isOpen = true;
       }
-      opened.addAll(waiting);
-      refusal = null;
-      isOpen = true;
-      return true;
     }
 
     private void shut() {

@@ -118,8 +118,7 @@ final class LocalQueues {
       if (queue == null) {
         return;
       }
-      boolean moves = queue.leases == 0 && queue.head() == call;
-      if (moves) {
+      if (queue.head() == call) {
         move(queue, 0); // first: what follows may take memory
       }
       queue.remove(call);
@@ -129,9 +128,6 @@ final class LocalQueues {
         }
       }
       removeIfEmpty(queue);
-      if (!moves) {
-        return;
-      }
     }
     handOn(queue);
   }
@@ -156,8 +152,8 @@ final class LocalQueues {
     Readers queue;
     synchronized (this) {
       queue = readers.get(names);
-      if (queue == null || !queue.open()) {
-        return;
+      if (queue != null) {
+        queue.open();
       }
     }
     handOn(queue);
@@ -171,10 +167,12 @@ final class LocalQueues {
 
   private void forget(String name, LocalQueue queue) {
     assert Thread.holdsLock(this);
-    Set<LocalQueue> known = choices.get(name);
-    if (known != null && known.remove(queue) && known.isEmpty()) {
-      choices.remove(name);
-    }
+    choices.computeIfPresent(
+        name,
+        (same, known) -> {
+          known.remove(queue);
+          return known.isEmpty() ? null : known;
+        });
   }
 
   /**
@@ -247,7 +245,7 @@ final class LocalQueues {
       return null;
     }
     queue.leases = held.leases;
-    return queue.leases == 0 ? move(queue, 0) : null;
+    return move(queue, 0);
   }
 
   /** Records that the queue has moved, and returns it. */

@@ -60,7 +60,6 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
   private @Nullable Holder holder; // guarded by this
   private @Nullable Cancellable timer; // guarded by this; of what is due next
   private long timerNanos; // guarded by this
-  private int timers; // guarded by this; how many were set
 
   private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
   private boolean releaseSent; // guarded by this
@@ -194,8 +193,7 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
         return true;
       }
       cancelTimer();
-      int number = ++timers;
-      timer = context.scheduler.schedule(() -> strike(number), Math.max(0, delayNanos));
+      timer = context.scheduler.schedule(this::strike, Math.max(0, delayNanos));
       // The delay counts from now on, which is too late if this thread was paused meanwhile.
       nowNanos = context.ticker.monotonicNanos();
       timerNanos = nowNanos + delayNanos;
@@ -215,11 +213,9 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
     }
   }
 
-  private void strike(int number) {
+  private void strike() {
     synchronized (this) {
-      if (number == timers) {
-        timer = null;
-      }
+      timer = null;
     }
     wake();
   }
@@ -385,14 +381,13 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
 
   /** Sends the release to these nodes. A failure counts as a lost answer, and spares the others. */
   private void sendTo(int targets) {
-    for (int node = 0; node < context.nodes.size(); node++) {
-      if ((targets & 1 << node) != 0) {
-        try {
-          send(node);
-        } catch (Throwable e) {
-          failed(node); // first, because even a line takes memory
-          Log.LOG.error("A release failed; this is a defect of the lock library", e);
-        }
+    for (int rest = targets; rest != 0; rest &= rest - 1) {
+      int node = Integer.numberOfTrailingZeros(rest);
+      try {
+        send(node);
+      } catch (Throwable e) {
+        failed(node); // first, because even a line takes memory
+        Log.LOG.error("A release failed; this is a defect of the lock library", e);
       }
     }
   }
@@ -406,23 +401,24 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
 
   /** Books the release as unanswered where memory was short. */
   private void bookAgain() {
-    for (int node = 0; node < context.nodes.size(); node++) {
-      boolean again;
+    while (true) {
+      int node;
       synchronized (this) {
-        again = (unbooked & 1 << node) != 0;
-        unbooked &= ~(1 << node);
+        if (unbooked == 0) {
+          return;
+        }
+        node = Integer.numberOfTrailingZeros(unbooked);
+        unbooked &= unbooked - 1;
       }
-      if (again) {
-        onReply(node, NOT_SENT);
-      }
+      onReply(node, NOT_SENT);
     }
   }
 
   private void send(int node) {
     NodeRequest.Release release;
     synchronized (this) {
-      release = request;
-      if (release == null || !round().owes(node)) {
+      release = Objects.requireNonNull(request);
+      if (!round().owes(node)) {
         return;
       }
     }

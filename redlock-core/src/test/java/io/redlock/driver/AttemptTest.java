@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.By;
 import io.redlock.Lease;
+import io.redlock.ReleaseResult;
 import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -232,7 +233,12 @@ class AttemptTest {
   @Test
   void abandonedBeforeItsStartSendsNothing() {
     Attempt attempt = attempt();
-    attempt.abandon();
+    Owner owner = attempt.abandon();
+    assertEquals(ReleaseResult.NOT_HELD, Bed.now(owner.end()));
+    assertEquals(0, bed.time.tasks());
+    List<String> told = new ArrayList<>();
+    owner.whenReleaseSent(() -> told.add("sent"));
+    assertEquals(List.of("sent"), told);
     attempt.start();
     settle();
     assertEquals(List.of(), bed.journal);

@@ -338,7 +338,8 @@ final class ServiceLife implements Scenes.Actor {
     }
     if (request instanceof Release release) {
       long longest = release.sharedTtlMillis();
-      return text + (longest == 0 ? "" : " of " + longest) + text(release.ticket());
+      text += (longest == 0 ? "" : " of " + longest) + (release.last() ? ", the last" : "");
+      return text + text(release.ticket());
     }
     if (request instanceof Free free) {
       return text
