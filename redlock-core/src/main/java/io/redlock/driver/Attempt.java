@@ -180,9 +180,13 @@ final class Attempt implements Timeouts.Timed {
       try {
         caller.failed(why);
       } finally {
-        if (lease != null && !caller.hasTaken(lease)) {
-          lease.discard();
-        }
+        discardUnlessTaken(lease);
+      }
+    }
+
+    private void discardUnlessTaken(@Nullable HeldLease lease) {
+      if (lease != null && !caller.hasTaken(lease)) {
+        lease.discard();
       }
     }
 
