@@ -17,7 +17,8 @@ public final class ConnectingThread extends LibraryThread {
     ((ConnectingThread) Thread.currentThread()).mayConnect = may;
   }
 
-  static boolean currentMayConnect() {
+  /** Returns true if the current thread may connect. */
+  public static boolean currentMayConnect() {
     return Thread.currentThread() instanceof ConnectingThread thread && thread.mayConnect;
   }
 }

@@ -76,7 +76,6 @@ public final class JedisDialer implements Dialer {
   }
 
   private void work() {
-    ConnectingThread.mayConnect(false);
     boolean isOver = false;
     try {
       while (!isOver) {

@@ -519,7 +519,7 @@ public final class NodeLane implements LockNode {
         effects = settle(running, nowNanos);
       } catch (RuntimeException | Error e) {
         effects = NodeLane.this.failed(running, e, nowNanos);
-        hasFailed = failure != null;
+        hasFailed = true;
       } finally {
         lock.unlock();
       }

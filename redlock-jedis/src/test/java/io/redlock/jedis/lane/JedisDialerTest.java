@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.redlock.NodeStatus;
+import io.redlock.jedis.connection.ConnectingThread;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.scenes.KeptLog;
 import java.io.IOException;
@@ -80,6 +81,7 @@ class JedisDialerTest {
         hangs.await();
       }
       FakeNet.raise(makeThrows.get());
+      assertTrue(ConnectingThread.currentMayConnect());
       Connection connection =
           new Connection(new HostAndPort("127.0.0.1", server.getLocalPort())) {
             @Override
@@ -193,8 +195,10 @@ class JedisDialerTest {
     final List<Thread> threads = new CopyOnWriteArrayList<>();
     volatile @Nullable Wire wire;
     volatile @Nullable Throwable end;
+    volatile boolean isConnecting;
 
     void note(String event) {
+      isConnecting |= ConnectingThread.currentMayConnect();
       threads.add(Thread.currentThread());
       events.add(event);
     }
@@ -258,6 +262,7 @@ class JedisDialerTest {
     assertEquals(1, line.threads.stream().distinct().count());
     assertEquals(THREAD, line.threads.get(0).getName());
     assertTrue(line.threads.get(0).isDaemon());
+    assertFalse(line.isConnecting, "only the dialer connects");
   }
 
   @Test
@@ -313,6 +318,15 @@ class JedisDialerTest {
     assertInstanceOf(JedisConnectionException.class, line.end);
     assertEquals(0, pool.getNumActive());
     assertEquals(1, pool.getDestroyedCount());
+  }
+
+  @Test
+  void nothingIsWrittenToAConnectionThatHasEnded() throws Exception {
+    TestLine line = connect();
+    acceptedSocket();
+    line.wire().end(false);
+    line.awaitEvents("connected", "lost");
+    assertThrows(JedisConnectionException.class, () -> line.wire().write(PING, 10));
   }
 
   @Test

@@ -74,6 +74,10 @@ class LaneTicksTest {
     ticks.by(1_100, 1_000);
     assertTrue(ticks.isInTime(0));
     assertTrue(ticks.isInTime(1_100 + WATCH));
+    assertFalse(ticks.isOverdue(1_100 + WATCH));
     assertFalse(ticks.isInTime(1_100 + WATCH + 1));
+    assertTrue(ticks.isOverdue(1_100 + WATCH + 1));
+    ticks.come(1_100 + WATCH + 1);
+    assertFalse(ticks.isOverdue(9_000));
   }
 }

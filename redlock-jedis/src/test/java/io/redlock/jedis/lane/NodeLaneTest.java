@@ -3,6 +3,7 @@ package io.redlock.jedis.lane;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus;
@@ -221,6 +222,45 @@ class NodeLaneTest implements LockNode.Observer {
     List<String> details = new ArrayList<>();
     assertFalse(lane.send(grant("a"), 5, (slot, reply) -> details.add(reply.detail())).withdraw());
     assertEquals(List.of("closed"), details);
+  }
+
+  @Test
+  void threadThatConnectsEndsWhileMemoryIsShort() {
+    lane.start(time, time, this);
+    time.shortage = new OutOfMemoryError("Java heap space");
+    assertThrows(OutOfMemoryError.class, net::connect);
+  }
+
+  @Test
+  void threadThatReadsEndsWhileMemoryIsShort() {
+    FakeWire wire = up();
+    for (int second = 0; second < 60 && wire.due.isEmpty(); second++) {
+      time.passSeconds(1); // until an audit is due
+    }
+    time.shortage = new OutOfMemoryError("Java heap space");
+    assertThrows(OutOfMemoryError.class, () -> wire.answer(1_800_000_000_000_000L));
+  }
+
+  @Test
+  void laneThatIsStoppedBeforeItsStartDoesNothing() {
+    lane.stop();
+    assertEquals(List.of(), told);
+  }
+
+  @Test
+  void laneThatIsStoppedWhileMemoryIsShortEndsOnceThereIsSome() {
+    up();
+    time.shortage = new OutOfMemoryError("Java heap space");
+    lane.stop();
+    time.passSeconds(3);
+    time.shortage = null;
+    for (int second = 0; second < 60 && net.closed == 0; second++) {
+      time.passSeconds(1);
+      pump();
+    }
+    assertEquals(State.CLOSED, lane.status().state());
+    assertEquals(1, net.closed);
+    close();
   }
 
   @Test

@@ -17,10 +17,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The shell of the connection for wake-ups. */
 @Timeout(300)
 class WakeListenerShellTest implements LockNode.Observer {
+
+  private static final Object SUBSCRIBED = TestNode.texts("subscribe", "redlock:wake:client", "1");
 
   private final ManualTime time = new ManualTime();
   private final FakeNet net = new FakeNet();
@@ -55,7 +59,7 @@ class WakeListenerShellTest implements LockNode.Observer {
 
   private FakeWire listen() {
     FakeWire wire = net.connect();
-    wire.line.received(TestNode.texts("subscribe", "redlock:wake:client", "1"));
+    wire.line.received(SUBSCRIBED);
     return wire;
   }
 
@@ -124,6 +128,58 @@ class WakeListenerShellTest implements LockNode.Observer {
     listener.need();
     listen().line.lost(new IOException("reset"));
     assertEquals(2, net.lines.size());
+  }
+
+  /** Memory is short for seconds, from one step of its life on. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2, 3, 4})
+  void listenerListensAgainAfterMemoryWasShort(int step) {
+    List<Runnable> life =
+        List.of(
+            listener::need,
+            this::listen,
+            () -> time.passMillis(1_000),
+            () -> net.wires.get(0).line.received(SUBSCRIBED),
+            () -> net.wires.get(0).line.lost(new IOException("reset")));
+    life.subList(0, step).forEach(Runnable::run);
+    time.shortage = new OutOfMemoryError("test");
+    boolean isConnecting = step == 1;
+    assertEquals(isConnecting, asAReader(life.get(step)));
+    for (int second = 0; second < 3; second++) {
+      listener.check();
+      time.passMillis(1_000);
+    }
+    time.shortage = null;
+    heard.clear();
+    for (int second = 0; second < 60 && heard.isEmpty(); second++) {
+      listener.need();
+      listener.check();
+      time.passMillis(1_000);
+      if (!isEveryLineKnown()) {
+        asAReader(this::listen);
+      }
+    }
+    assertEquals(List.of("listening"), heard);
+    assertEquals(1, time.pending());
+    long failures = log.errors().stream().filter(line -> line.contains("start again")).count();
+    boolean plans = step > 0 && step < 4; // the others need no memory
+    assertEquals(plans ? 1 : 0, failures, log.errors().toString());
+  }
+
+  private boolean isEveryLineKnown() {
+    return net.lines.isEmpty()
+        || net.wires.stream().anyMatch(wire -> wire.line == net.lines.get(net.lines.size() - 1));
+  }
+
+  /** Runs it as the thread that reads would. Returns true if that ended by an error. */
+  private boolean asAReader(Runnable event) {
+    try {
+      event.run();
+      return false;
+    } catch (OutOfMemoryError | IllegalStateException e) {
+      net.lines.get(net.lines.size() - 1).lost(e);
+      return true;
+    }
   }
 
   @Test
