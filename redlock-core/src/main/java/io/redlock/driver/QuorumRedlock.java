@@ -285,12 +285,15 @@ final class QuorumRedlock implements Redlock {
 
   private void endCalls() {
     List<Owner> released = new ArrayList<>();
-    doAll(
-        context.calls.entrySet().stream()
-            .sorted(Map.Entry.comparingByValue())
-            .<Runnable>map(call -> () -> call.getKey().fail().ifPresent(released::add))
-            .toList());
-    awaitReleases(released);
+    try {
+      doAll(
+          context.calls.entrySet().stream()
+              .sorted(Map.Entry.comparingByValue())
+              .<Runnable>map(call -> () -> call.getKey().fail().ifPresent(released::add))
+              .toList());
+    } finally { // even a line of the log takes memory
+      awaitReleases(released);
+    }
   }
 
   /**
