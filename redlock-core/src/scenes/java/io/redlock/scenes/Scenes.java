@@ -71,26 +71,30 @@ public final class Scenes {
   }
 
   /** A line of commands and what came of them. */
-  private record Line(String commands, List<String> came) {
+  private record Line(String commands, List<String> texts) {
+
+    private List<String> came() {
+      return brief(texts);
+    }
 
     boolean isShort() {
-      String all = String.join(BAR, came);
+      String all = String.join(BAR, came());
       return commands.length() + all.length() <= LONGEST && !all.contains("\n");
     }
 
     String text(int width) {
-      if (came.isEmpty()) {
+      if (texts.isEmpty()) {
         return commands;
       }
       return isShort()
-          ? String.format("%-" + width + "s", commands) + ARROW + String.join(BAR, came)
+          ? String.format("%-" + width + "s", commands) + ARROW + String.join(BAR, came())
           : commands + below();
     }
 
     private String below() {
       StringBuilder text = new StringBuilder();
       int length = LONGEST;
-      for (String each : came) {
+      for (String each : came()) {
         boolean fits = length + each.length() < LONGEST;
         text.append(fits ? BAR : "\n" + INDENT).append(each.replace("\n", "\n" + INDENT));
         length = each.contains("\n") ? LONGEST : each.length() + (fits ? length : 0);
@@ -105,9 +109,19 @@ public final class Scenes {
       for (String line : scene.lines().filter(each -> !each.startsWith(INDENT)).toList()) {
         boolean isComment = line.startsWith("#");
         String commands = isComment ? line : line.split(ARROW, 2)[0].stripTrailing();
-        played.add(new Line(commands, isComment ? List.of() : brief(perform(commands, actor))));
+        List<String> came = new ArrayList<>();
+        played.add(new Line(commands, came));
+        if (!isComment) {
+          perform(commands, actor, came);
+        }
       }
+    } catch (Exception | AssertionError e) {
+      throw new AssertionError("after this:\n" + text(played), e);
     }
+    return text(played);
+  }
+
+  private static String text(List<Line> played) {
     int width =
         played.stream()
             .filter(line -> line.isShort() && !line.commands.startsWith("#"))
@@ -127,21 +141,15 @@ public final class Scenes {
     return brief;
   }
 
-  private static List<String> perform(String commands, Actor actor) {
-    List<String> came = new ArrayList<>();
+  private static void perform(String commands, Actor actor, List<String> came) throws Exception {
     for (String each : commands.split("; ")) {
       Matcher repeated = TIMES.matcher(each);
       boolean isRepeated = repeated.matches();
       String[] words = (isRepeated ? repeated.group(2) : each).split(" ", 2);
       int times = isRepeated ? Integer.parseInt(repeated.group(1)) : 1;
       for (int i = 0; i < times; i++) {
-        try {
-          came.addAll(actor.act(words[0], words.length == 1 ? "" : words[1]));
-        } catch (Exception | AssertionError e) {
-          throw new AssertionError(commands, e);
-        }
+        came.addAll(actor.act(words[0], words.length == 1 ? "" : words[1]));
       }
     }
-    return came;
   }
 }

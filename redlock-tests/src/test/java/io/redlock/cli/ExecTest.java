@@ -136,9 +136,12 @@ class ExecTest {
     CompletableFuture<CommandRun> reads = begin("--shared", "sh", "-c", UNTIL_FILE, file());
     masters.awaitHolders(5, "job");
     CompletableFuture<CommandRun> writes = begin("--fair --wait=1m", "echo", "writes");
-    while (other.operations().inspect("job").nodes().get(0).waiting() == 0) {
-      assertFalse(writes.isDone(), "it waits");
-    }
+    Await.until(
+        "it waits everywhere",
+        () ->
+            other.operations().inspectAsync("job").join().nodes().stream()
+                .allMatch(node -> node.waiting() == 1));
+    assertFalse(writes.isDone(), "it waits");
     CommandRun.of(settings(), onJob("--shared --wait=0s", "echo", "reads, too"))
         .assertExit(120)
         .assertHas("others are first in the queue");

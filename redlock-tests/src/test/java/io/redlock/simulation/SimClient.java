@@ -287,12 +287,8 @@ final class SimClient {
 
   private void closeNow(Life closed) {
     closed.process.closing();
-    try {
-      closed.redlock.close();
-      world.after(SimPlan.MILLI, () -> checkAnswered(closed));
-    } catch (SimWorld.Over e) {
-      world.note(13, () -> name + " is not closed any more");
-    }
+    closed.redlock.close();
+    world.after(SimPlan.MILLI, () -> checkAnswered(closed));
   }
 
   /** What a closed lock service has handed to its nodes is answered. */
