@@ -109,7 +109,7 @@ final class Audits {
   /** Returns when the last success becomes too old, if that is before the next audit is due. */
   long dueOrStaleNanos(long nowNanos) {
     long staleNanos = succeededNanos + FRESH_NANOS + 1;
-    return staleNanos - nowNanos > 0 && dueNanos - staleNanos > 0 ? staleNanos : dueNanos;
+    return staleNanos - nowNanos > 0 ? LaneTicks.earlier(staleNanos, dueNanos) : dueNanos;
   }
 
   /** Returns true if the last success is too old. */
@@ -167,10 +167,8 @@ final class Audits {
     long remainingNanos = TimeUnit.MILLISECONDS.toNanos(verdict.remainingMillis());
     if (verdict.refresh() != null) {
       dueNanos = nowNanos;
-    } else if (verdict.stand() == Verdict.Stand.ABSTAINS
-        && remainingNanos >= 0
-        && remainingNanos < periodNanos) {
-      dueNanos = nowNanos + remainingNanos;
+    } else if (verdict.stand() == Verdict.Stand.ABSTAINS && remainingNanos >= 0) {
+      dueNanos = LaneTicks.earlier(dueNanos, nowNanos + remainingNanos);
     }
   }
 

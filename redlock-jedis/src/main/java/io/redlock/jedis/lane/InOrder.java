@@ -36,14 +36,11 @@ final class InOrder<T> {
   /** Does the work that there is, unless another thread does it. */
   void run() {
     for (T next = next(true); next != null; next = next(false)) {
-      boolean done = false;
       try {
         worker.accept(next);
-        done = true;
-      } finally {
-        if (!done) {
-          stop();
-        }
+      } catch (Throwable e) {
+        stop();
+        throw e;
       }
     }
   }

@@ -75,7 +75,7 @@ final class Introduction {
       LOADED.forEach(script -> calls.addAhead(Call.loading(script)));
       return false;
     }
-    if (early && trust.awaitsOthers()) {
+    if (trust.awaitsOthers()) {
       step = Step.AWAIT_OTHERS;
       return false;
     }

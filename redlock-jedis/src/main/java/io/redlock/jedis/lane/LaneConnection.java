@@ -144,7 +144,7 @@ final class LaneConnection {
 
   /** Returns true if it carries requests, and the node has answered within a node timeout. */
   boolean isAnswering(long nowNanos) {
-    return open && calls.unanswered() > 0 && silentNanos(nowNanos) < settings.nodeTimeoutNanos();
+    return open && silentNanos(nowNanos) < settings.nodeTimeoutNanos();
   }
 
   // Begin and end.
@@ -220,19 +220,8 @@ final class LaneConnection {
       silentSinceNanos = nowNanos;
     }
     calls.sendAhead(next.calls, nowNanos);
-    if (open && !mayWrite(writer, nowNanos)) {
-      planBatch(nowNanos);
-    } else if (open) {
-      Call audit = audits.due(nowNanos);
-      if (audit != null) {
-        calls.send(audit, next.calls, nowNanos);
-        audits.sent(nowNanos);
-      }
-      long mostBytes =
-          writer == Writer.READER
-              ? LaneSettings.MAX_UNANSWERED_BYTES
-              : LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS;
-      calls.sendQueued(next.calls, mostBytes, nowNanos);
+    if (open) {
+      sendWaiting(next, writer, nowNanos);
     }
     if (next.calls.isEmpty()) {
       return null;
@@ -241,6 +230,23 @@ final class LaneConnection {
     ticks.watch(nowNanos);
     next.guard = audits.guard();
     return next;
+  }
+
+  private void sendWaiting(Batch next, Writer writer, long nowNanos) {
+    if (!mayWrite(writer, nowNanos)) {
+      planBatch(nowNanos);
+      return;
+    }
+    Call audit = audits.due(nowNanos);
+    if (audit != null) {
+      calls.send(audit, next.calls, nowNanos);
+      audits.sent(nowNanos);
+    }
+    long mostBytes =
+        writer == Writer.READER
+            ? LaneSettings.MAX_UNANSWERED_BYTES
+            : LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS;
+    calls.sendQueued(next.calls, mostBytes, nowNanos);
   }
 
   private boolean mayWrite(Writer writer, long nowNanos) {
@@ -269,10 +275,11 @@ final class LaneConnection {
     }
   }
 
-  /** Takes note that the batch was written. */
-  void written() {
-    if (batch != null) {
-      batch.calls.clear();
+  /** Takes note that the batch of a connection was written, if that is this one. */
+  void written(@Nullable Wire to) {
+    Batch own = batch;
+    if (own != null && own.wire == to) {
+      own.calls.clear();
     }
   }
 

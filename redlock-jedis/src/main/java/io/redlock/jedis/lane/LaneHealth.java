@@ -83,7 +83,7 @@ final class LaneHealth {
 
     /** Returns true if the state follows from an audit or an answer, so the node is connected. */
     boolean isConnected() {
-      return refusal == null && (state == standing.state || !denied.isEmpty());
+      return state == standing.state || !denied.isEmpty();
     }
   }
 
@@ -225,7 +225,7 @@ final class LaneHealth {
   /** Takes note that a script has read a lock: not all names are denied. */
   private void allowsAName(long nowNanos) {
     allowsAName = true;
-    if (deniesNames && !condition.denied.isEmpty()) {
+    if (deniesNames) {
       become(asStanding(condition.standing, nowNanos));
     }
     deniesNames = false;
@@ -242,7 +242,7 @@ final class LaneHealth {
     boolean isDeniedName = ReplyMapper.deniesName(reply);
     if (isKnown || (isDeniedName ? allowsAName : ReplyMapper.concernsOneName(reply))) {
       answered(nowNanos);
-    } else if (condition.isConnected() || condition.state == State.SILENT) {
+    } else {
       Set<Script> denied =
           isDeniedName || ReplyMapper.concernsAllWrites(reply)
               ? EnumSet.allOf(Script.class)

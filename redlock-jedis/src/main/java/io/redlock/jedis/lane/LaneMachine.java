@@ -169,9 +169,7 @@ final class LaneMachine {
 
   /** Takes note that a batch was written. */
   void written(@Nullable Wire to) {
-    if (connection.isOver(to)) {
-      connection.written();
-    }
+    connection.written(to);
   }
 
   /** Gives the connection up, because a batch was not written completely. */

@@ -2,6 +2,7 @@ package io.redlock.jedis.lane;
 
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -125,11 +126,11 @@ public record LaneSettings(
   }
 
   private static Duration within(Duration least, Duration value, Duration most) {
-    return value.compareTo(most) > 0 ? most : longer(value, least);
+    return longer(least, Collections.min(List.of(value, most)));
   }
 
   private static Duration longer(Duration a, Duration b) {
-    return a.compareTo(b) >= 0 ? a : b;
+    return Collections.max(List.of(a, b));
   }
 
   /** Returns the time without an answer after which a connection is given up. */

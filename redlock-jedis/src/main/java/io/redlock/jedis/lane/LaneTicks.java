@@ -40,7 +40,7 @@ final class LaneTicks {
    * a tick is not late.
    */
   void by(long nanos, long nowNanos) {
-    long dueNanos = nanos - nowNanos < 0 ? nowNanos : nanos;
+    long dueNanos = nowNanos + Math.max(0, nanos - nowNanos);
     if (!isPlanned || dueNanos - nextNanos < 0) {
       isPlanned = true;
       isReplanned = true;
@@ -82,8 +82,13 @@ final class LaneTicks {
     return awakeSinceNanos;
   }
 
+  /** Returns the earlier of two times. */
+  static long earlier(long oneNanos, long otherNanos) {
+    return oneNanos + Math.min(0, otherNanos - oneNanos);
+  }
+
   /** Returns a time that is later by a pause that ends now, so that the pause does not count. */
   static long later(long nanos, long pausedNanos, long nowNanos) {
-    return nanos + pausedNanos - nowNanos > 0 ? nowNanos : nanos + pausedNanos;
+    return earlier(nanos + pausedNanos, nowNanos);
   }
 }

@@ -170,6 +170,8 @@ class LaneMachineTest {
       return switch (command) {
         case "take?" -> last(rest).withdraw() ? "taken back" : "too late";
         case "known?" -> bed.machine.knows(call(rest)) ? "yes" : "no";
+        case "its-turn?" ->
+            bed.machine.awaitsItsTurn(last(rest).call, bed.nowNanos) ? "awaits it" : "no";
         case "turns?" -> turnsBefore(last(rest).call) + " requests";
         case "kept?" -> isKept(last(rest).call) ? "yes" : "no";
         case "state?" -> status.state() + status.reason().map(reason -> ": " + reason).orElse("");
