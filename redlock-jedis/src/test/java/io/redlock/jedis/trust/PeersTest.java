@@ -101,7 +101,11 @@ class PeersTest {
         case "accepted" -> out.add(peers.judged(node, true) ? "a quorum" : "too few");
         case "refused" -> out.add(peers.judged(node, false) ? "a quorum" : "too few");
         case "judge" -> judge(node, trust(node, Marks.GUARDED));
-        case "observe" -> judge(node, trust(node, TrustRules.observing(false, Marks.SKEW_MICROS)));
+        case "served?" -> out.add(trust(node, Marks.GUARDED).served());
+        case "awaits?" -> out.add(trust(node, Marks.GUARDED).awaitsOthers() ? "others" : "no one");
+        case "observer-awaits?" -> out.add(observer(node).awaitsOthers() ? "others" : "no one");
+        case "observer-served?" -> out.add(observer(node).served());
+        case "observe" -> judge(node, observer(node));
         default -> throw new IllegalArgumentException(command);
       }
     }
@@ -164,6 +168,10 @@ class PeersTest {
       return trusts.computeIfAbsent(
           node + " " + rules.observes(),
           key -> new NodeTrust("n" + node, node, peers, rules, 10_000));
+    }
+
+    private NodeTrust observer(int node) {
+      return trust(node, TrustRules.observing(false, Marks.SKEW_MICROS));
     }
 
     private void judge(int node, NodeTrust trust) {

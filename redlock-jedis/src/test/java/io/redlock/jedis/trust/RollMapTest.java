@@ -1,0 +1,178 @@
+package io.redlock.jedis.trust;
+
+import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.Roll.Advice;
+import io.redlock.scenes.Scenes;
+import io.redlock.spi.Quorum;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/** What a client does for a master, whatever that and the others show: maps of combinations. */
+class RollMapTest {
+
+  private static final int WIDTH = 120;
+  private static final String SIGNS =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+  private static final MasterSet OLD = new MasterSet("old", List.of("a", "b", "c"));
+  private static final MasterSet NEW = new MasterSet("new", List.of("a", "b", "d"));
+  private static final MasterSet NAMESAKE = new MasterSet("namesake", OLD.names());
+  private static final MasterSet FAR = new MasterSet("far", List.of("a", "y", "z"));
+  private static final MasterSet BEGUN =
+      new MasterSet(Agreement.idOf(List.of("repla", "replb", "replc")), OLD.names());
+
+  /** What comes of it that three masters, or four, show these marks. */
+  private interface Question {
+    String ask(char a, char b, char c);
+  }
+
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return Scenes.of("jedis/trust/RollMap.txt", () -> RollMapTest::act);
+  }
+
+  private static List<String> act(String command, String states) {
+    return List.of(
+        map(
+            states,
+            switch (command) {
+              case "list" -> (a, b, c) -> text(roll(a, b, c).advice(0));
+              case "divided" -> (a, b, c) -> roll(a, b, c).isDivided() ? "divided" : "not divided";
+              case "adopt" -> RollMapTest::adopted;
+              case "without" -> RollMapTest::withoutTheSilent;
+              case "move" -> (a, bc, d) -> text(moving(a, bc, bc, d).advice(0));
+              case "move-of-d" -> (a, bc, d) -> text(moving(a, bc, bc, d).advice(3));
+              case "moved-is-divided" ->
+                  (a, bc, d) -> moving(a, bc, bc, d).isDivided() ? "divided" : "not divided";
+              default -> throw new IllegalArgumentException(command);
+            }));
+  }
+
+  private static Roll roll(char a, char b, char c) {
+    return Roll.of(nodes(a, b, c), Quorum.of(3), Marks.GUARDED, "");
+  }
+
+  private static String adopted(char a, char b, char c) {
+    return text(Roll.adopting(nodes(a, b, c), Quorum.of(3), Marks.GUARDED).advice(0));
+  }
+
+  private static String withoutTheSilent(char a, char b, char c) {
+    List<Roll.Node> nodes = nodes(a, b, c);
+    Set<String> gone =
+        nodes.stream()
+            .filter(node -> node.audit() == null)
+            .map(Roll.Node::name)
+            .collect(Collectors.toSet());
+    return text(Roll.without(nodes, Quorum.of(3), Marks.GUARDED, gone).get(0));
+  }
+
+  private static Roll moving(char a, char b, char c, char d) {
+    Quorum both = Quorum.of(OLD.names(), NEW.names());
+    return Roll.of(nodes(a, b, c, d), both, Marks.GUARDED, "");
+  }
+
+  // The maps.
+
+  /** Draws a map for each state of the first master; below them what their signs mean. */
+  private static String map(String states, Question question) {
+    Map<String, Character> signs = new LinkedHashMap<>();
+    StringBuilder text = new StringBuilder();
+    int aLine = WIDTH / (states.length() + 3);
+    for (int from = 0; from < states.length(); from += aLine) {
+      String some = states.substring(from, Math.min(states.length(), from + aLine));
+      text.append(line(some, first -> first + " " + states));
+      for (char second : states.toCharArray()) {
+        text.append(line(some, first -> row(first, second, states, question, signs)));
+      }
+    }
+    signs.forEach((meaning, sign) -> text.append(sign).append(" ").append(meaning).append("\n"));
+    return text.toString().strip();
+  }
+
+  private static String line(String firsts, Function<Character, String> part) {
+    return firsts
+            .chars()
+            .mapToObj(first -> part.apply((char) first))
+            .collect(Collectors.joining(" "))
+        + "\n";
+  }
+
+  private static String row(
+      char first, char second, String thirds, Question question, Map<String, Character> signs) {
+    return second
+        + " "
+        + thirds
+            .chars()
+            .mapToObj(third -> question.ask(first, second, (char) third))
+            .map(each -> signs.computeIfAbsent(each, key -> SIGNS.charAt(signs.size())) + "")
+            .collect(Collectors.joining());
+  }
+
+  private static String text(Advice advice) {
+    if (advice instanceof Advice.Wait wait) {
+      return "waits" + (wait.soon() ? " a moment: " : ": ") + wait.reason();
+    } else if (advice instanceof Advice.Refuse refuse) {
+      return "refused: " + refuse.reason();
+    } else if (advice instanceof Advice.Write write) {
+      return (write.isFounded() ? "marked: " : "marked as founding: ")
+          + write.serves()
+          + " "
+          + write.agreement().sets().stream().map(MasterSet::id).toList()
+          + " "
+          + write.agreement().abstentionMillis();
+    }
+    return "right";
+  }
+
+  // What masters show.
+
+  private static List<Roll.Node> nodes(char... states) {
+    return IntStream.range(0, states.length)
+        .mapToObj(i -> node(Character.toString('a' + i), states[i]))
+        .toList();
+  }
+
+  /** Returns a master with the mark of this sign; a capital means that it has restarted since. */
+  private static Roll.Node node(String name, char state) {
+    AuditedMaster master = new AuditedMaster("run" + name, "repl" + name);
+    Agreement longer =
+        Marks.GUARDED.agreement(List.of(OLD)).abstainingFor(2 * Marks.ABSTENTION_MILLIS);
+    master.birth =
+        switch (Character.toLowerCase(state)) {
+          case '-', 'n' -> "";
+          case 'u' -> "nonsense";
+          case 'e' -> "1 run" + name + " repl" + name + " 1 seen 34302 3 guarded";
+          case 'f' -> mark(master, false, Served.of(BEGUN.id()), BEGUN);
+          case 'h' -> mark(master, false, Served.of("far"), FAR);
+          case 'o' -> mark(master, true, Served.of("old"), OLD);
+          case 't' ->
+              Marks.founded(master.run, master.repl, 1, Served.of("old"), longer).toString();
+          case 'i' -> mark(master, true, Served.of("namesake"), NAMESAKE);
+          case 'x' -> mark(master, true, Served.of("far"), FAR);
+          case 'p' -> mark(master, true, Served.of("old", "old>new"), OLD, NEW);
+          case 'c' -> mark(master, true, Served.of("old>new"), OLD, NEW);
+          case 's' -> mark(master, true, Served.of("old>new", "new"), OLD, NEW);
+          case 'w' -> mark(master, true, Served.of("new"), NEW);
+          case 'l' -> mark(master, true, Served.NOBODY, OLD, NEW);
+          case 'q' -> mark(master, true, Served.of("old", "old>new", Served.ABORTING), OLD, NEW);
+          default -> throw new IllegalArgumentException("" + state);
+        };
+    master.run += Character.isUpperCase(state) ? "again" : "";
+    return Roll.Node.of(name, state == '-' ? null : master.audit(1_000_000));
+  }
+
+  private static String mark(
+      AuditedMaster master, boolean isFounded, Served serves, MasterSet... sets) {
+    Agreement agreement = Marks.GUARDED.agreement(List.of(sets));
+    return new BirthMark(master.run, master.repl, 1, false, isFounded, 0, serves, agreement)
+        .toString();
+  }
+}
