@@ -57,7 +57,7 @@ public final class Roll {
     }
 
     private boolean isValid() {
-      return audit != null && mark != null && mark.isOf(audit);
+      return mark != null && mark.isOf(answer());
     }
 
     /** Returns true if its mark is valid and of a founded set. */
@@ -66,11 +66,16 @@ public final class Roll {
     }
 
     private boolean isUnreadable() {
-      return audit != null && mark == null && !audit.birth().isEmpty();
+      return mark == null && !answer().birth().isEmpty();
     }
 
     private boolean hasFoundedText() {
       return mark != null && mark.isFounded();
+    }
+
+    /** Returns true if its mark is valid, and of the set of this id. */
+    private boolean shows(String id) {
+      return isValid() && shown().agreement().set(id).isPresent();
     }
   }
 
@@ -165,6 +170,12 @@ public final class Roll {
         .toList();
   }
 
+  /** Returns the nodes whose marks name their set: the members, or if none is, all of any past. */
+  private List<Node> witnesses() {
+    boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
+    return nodes.stream().filter(hasMembers ? Node::isMember : Node::hasFoundedText).toList();
+  }
+
   private boolean areAll(Predicate<Node> condition) {
     return nodes.stream().allMatch(condition);
   }
@@ -186,13 +197,8 @@ public final class Roll {
   private Optional<Mine> settled(String known) {
     List<MasterSet> alike = new ArrayList<>();
     List<MasterSet> whole = new ArrayList<>();
-    boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
-    for (Node node : nodes) {
-      BirthMark mark = node.mark;
-      if (mark == null || !(hasMembers ? node.isMember() : node.hasFoundedText())) {
-        continue;
-      }
-      for (MasterSet set : mark.agreement().sets()) {
+    for (Node node : witnesses()) {
+      for (MasterSet set : node.shown().agreement().sets()) {
         if (set.isOf(present) || set.id().equals(known)) {
           alike.add(set);
         } else if (set.names().size() == present.size()
@@ -210,19 +216,17 @@ public final class Roll {
    */
   private Optional<Mine> moving(String known) {
     List<Mine> shown = new ArrayList<>();
-    boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
-    for (Node node : nodes) {
-      BirthMark mark = node.mark;
-      if (mark == null || !(hasMembers ? node.isMember() : node.hasFoundedText())) {
-        continue;
-      }
-      for (String label : mark.serves().changes()) {
+    for (Node node : witnesses()) {
+      for (String label : node.shown().serves().changes()) {
         int arrow = label.indexOf('>');
-        MasterSet from = mark.agreement().set(label.substring(0, arrow)).orElse(null);
-        MasterSet to = mark.agreement().set(label.substring(arrow + 1)).orElse(null);
-        boolean isIts = from != null && to != null && from.isOf(present) && to.isOf(future);
-        if (isIts && (known.isEmpty() || known.equals(label))) {
-          shown.add(new Mine(label, List.of(from, to)));
+        Agreement agreement = node.shown().agreement();
+        Optional<MasterSet> from =
+            agreement.set(label.substring(0, arrow)).filter(set -> set.isOf(present));
+        Optional<MasterSet> to =
+            agreement.set(label.substring(arrow + 1)).filter(set -> set.isOf(future));
+        if (known.isEmpty() || known.equals(label)) {
+          from.flatMap(old -> to.map(next -> new Mine(label, List.of(old, next))))
+              .ifPresent(shown::add);
         }
       }
     }
@@ -255,20 +259,16 @@ public final class Roll {
   }
 
   private Advice known(Node node, int index, Mine its) {
-    BirthMark mark = node.mark;
-    if (mark != null && node.isMember()) {
-      if (!its.isIn(mark)) {
-        return new Advice.Refuse(unserved(mark, its.label));
-      }
+    if (node.isMember()) {
+      BirthMark mark = node.shown();
       String difference = client.difference(mark.agreement());
       return !mark.serves().includes(its.label)
           ? new Advice.Refuse(unserved(mark, its.label))
           : difference.isEmpty() ? new Advice.Keep() : new Advice.Refuse(difference);
     }
-    if (mark != null
-        && node.isValid()
-        && !its.isIn(mark)
-        && mark.agreement().sets().stream().noneMatch(set -> set.isOf(present))) {
+    if (node.isValid()
+        && !its.isIn(node.shown())
+        && node.shown().agreement().sets().stream().noneMatch(set -> set.isOf(present))) {
       return foreign(node);
     }
     return copied(node, index, its);
@@ -276,15 +276,13 @@ public final class Roll {
 
   /** Returns the mark for a node without one that counts: what the others agreed on. */
   private Advice copied(Node node, int index, Mine its) {
-    boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
     List<Agreement> terms =
-        nodes.stream()
-            .filter(each -> hasMembers ? each.isMember() : each.hasFoundedText())
+        witnesses().stream()
             .filter(each -> its.isIn(each.shown()))
             .map(each -> each.shown().agreement().of(List.of()))
             .toList();
     Optional<Agreement> shown = mostShown(terms);
-    boolean isFounding = node.isValid() && node.mark != null && its.isIn(node.mark);
+    boolean isFounding = node.isValid() && its.isIn(node.shown());
     boolean isAgreed = quorum.isReachedBy(showing(its, shown));
     if (!isAgreed && !isFounding && !noneDiffers(its)) {
       return new Advice.Wait(needs(its), false);
@@ -398,11 +396,8 @@ public final class Roll {
                     .map(sets -> sets.get(sets.size() - 1))
                     .toList())
             .orElseThrow();
-    BirthMark mark = node.mark;
-    if (mark != null && node.isMember() && mark.serves().isNobody()) {
-      return new Advice.Refuse(LEFT);
-    }
-    return new Advice.Refuse(differs(other));
+    boolean hasLeft = node.isMember() && node.shown().serves().isNobody();
+    return new Advice.Refuse(hasLeft ? LEFT : differs(other));
   }
 
   /** The message for a master that has left. */
@@ -459,18 +454,19 @@ public final class Roll {
     boolean isMarked = true;
     for (Node each : nodes) {
       BirthMark mark = each.mark;
-      isMarked &= mark != null && each.isValid() && mark.agreement().set(id).isPresent();
+      isMarked &= each.shows(id);
       String difference = "";
       if (mark != null && mark.isOfEarlierVersion()) {
         earlierMillis = Math.max(earlierMillis, mark.agreement().abstentionMillis());
         difference = client.differenceInGuard(mark.agreement());
-      } else if (mark != null && each.isValid()) {
-        if (mark.agreement().set(id).isPresent()) {
-          begun = Optional.of(mark.agreement());
-        } else if (!mark.agreement().sets().get(0).isOf(present)) {
+      } else if (each.isValid()) {
+        Agreement agreement = each.shown().agreement();
+        if (each.shows(id)) {
+          begun = Optional.of(agreement);
+        } else if (!agreement.sets().get(0).isOf(present)) {
           return foreign(each);
         }
-        difference = client.difference(mark.agreement());
+        difference = client.difference(agreement);
       }
       if (!difference.isEmpty()) {
         return new Advice.Refuse(difference);
@@ -479,8 +475,7 @@ public final class Roll {
     Agreement agreement =
         begun.orElse(
             client.agreement(List.of(new MasterSet(id, present))).abstainingFor(earlierMillis));
-    boolean hasIt = node.isValid() && node.shown().agreement().set(id).isPresent();
-    return isMarked || !hasIt
+    return isMarked || !node.shows(id)
         ? new Advice.Write(Served.of(id), agreement, isMarked)
         : new Advice.Wait("the set is being founded: not all of its masters are marked", true);
   }
@@ -531,10 +526,10 @@ public final class Roll {
 
   /** Returns why a node serves no client that moves as this one does. */
   private String unmoved(Node node, int index) {
-    BirthMark mark = node.mark;
-    if (mark == null || !node.isMember()) {
+    if (!node.isMember()) {
       return TrustRules.UNPREPARED;
     }
+    BirthMark mark = node.shown();
     if (mark.serves().isNobody()) {
       boolean hasLeft = (quorum.present() & 1 << index) != 0;
       return hasLeft ? LEFT : TrustRules.UNPREPARED;
@@ -589,14 +584,14 @@ public final class Roll {
     if (quorum.isJoint()) {
       return "it takes part in another change of masters than this client: restart the client";
     }
-    if (sets.size() > 1 && sets.get(0).id().equals(label)) {
+    if (sets.get(0).id().equals(label)) {
       return "its clients move from "
           + present
           + " to "
           + last.names()
           + ", which is committed: first run this client with movingTo";
     }
-    if (sets.size() > 1 && last.id().equals(label)) {
+    if (last.id().equals(label)) {
       return "its clients move to "
           + present
           + ", which is not committed: first run redlock resize commit";

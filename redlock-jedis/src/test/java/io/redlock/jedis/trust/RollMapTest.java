@@ -22,12 +22,12 @@ class RollMapTest {
   private static final String SIGNS =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-  private static final MasterSet OLD = new MasterSet("old", List.of("a", "b", "c"));
+  private static final MasterSet OLD =
+      new MasterSet(Agreement.idOf(List.of("repla", "replb", "replc")), List.of("a", "b", "c"));
   private static final MasterSet NEW = new MasterSet("new", List.of("a", "b", "d"));
   private static final MasterSet NAMESAKE = new MasterSet("namesake", OLD.names());
+  private static final String CHANGE = Served.moving(OLD.id(), NEW.id());
   private static final MasterSet FAR = new MasterSet("far", List.of("a", "y", "z"));
-  private static final MasterSet BEGUN =
-      new MasterSet(Agreement.idOf(List.of("repla", "replb", "replc")), OLD.names());
 
   /** What comes of it that three masters, or four, show these marks. */
   private interface Question {
@@ -49,6 +49,7 @@ class RollMapTest {
               case "adopt" -> RollMapTest::adopted;
               case "without" -> RollMapTest::withoutTheSilent;
               case "move" -> (a, bc, d) -> text(moving(a, bc, bc, d).advice(0));
+              case "move-of-c" -> (a, bc, d) -> text(moving(a, bc, bc, d).advice(2));
               case "move-of-d" -> (a, bc, d) -> text(moving(a, bc, bc, d).advice(3));
               case "moved-is-divided" ->
                   (a, bc, d) -> moving(a, bc, bc, d).isDivided() ? "divided" : "not divided";
@@ -150,19 +151,26 @@ class RollMapTest {
           case '-', 'n' -> "";
           case 'u' -> "nonsense";
           case 'e' -> "1 run" + name + " repl" + name + " 1 seen 34302 3 guarded";
-          case 'f' -> mark(master, false, Served.of(BEGUN.id()), BEGUN);
+          case 'f' -> mark(master, false, Served.of(OLD.id()), OLD);
+          case 'g' -> mark(master, false, Served.of("namesake"), NAMESAKE);
           case 'h' -> mark(master, false, Served.of("far"), FAR);
-          case 'o' -> mark(master, true, Served.of("old"), OLD);
+          case 'o' -> mark(master, true, Served.of(OLD.id()), OLD);
           case 't' ->
-              Marks.founded(master.run, master.repl, 1, Served.of("old"), longer).toString();
+              Marks.founded(master.run, master.repl, 1, Served.of(OLD.id()), longer).toString();
+          case 'k', 'm' -> {
+            Agreement other = new Agreement(List.of(OLD), true, 60_000, Marks.ABSTENTION_MILLIS);
+            yield new BirthMark(
+                    master.run, master.repl, 1, false, state == 'm', 0, Served.of(OLD.id()), other)
+                .toString();
+          }
           case 'i' -> mark(master, true, Served.of("namesake"), NAMESAKE);
           case 'x' -> mark(master, true, Served.of("far"), FAR);
-          case 'p' -> mark(master, true, Served.of("old", "old>new"), OLD, NEW);
-          case 'c' -> mark(master, true, Served.of("old>new"), OLD, NEW);
-          case 's' -> mark(master, true, Served.of("old>new", "new"), OLD, NEW);
+          case 'p' -> mark(master, true, Served.of(OLD.id(), CHANGE), OLD, NEW);
+          case 'c' -> mark(master, true, Served.of(CHANGE), OLD, NEW);
+          case 's' -> mark(master, true, Served.of(CHANGE, "new"), OLD, NEW);
           case 'w' -> mark(master, true, Served.of("new"), NEW);
           case 'l' -> mark(master, true, Served.NOBODY, OLD, NEW);
-          case 'q' -> mark(master, true, Served.of("old", "old>new", Served.ABORTING), OLD, NEW);
+          case 'q' -> mark(master, true, Served.of(OLD.id(), CHANGE, Served.ABORTING), OLD, NEW);
           default -> throw new IllegalArgumentException("" + state);
         };
     master.run += Character.isUpperCase(state) ? "again" : "";
