@@ -50,11 +50,47 @@ class MasterChangeTest {
         case "next-after-the-wait" -> {
           return List.of(text(change.next(command(rest), masters, true)));
         }
+        case "map" -> {
+          return List.of(StateMap.draw("-bpcofaxn", question(rest)));
+        }
         default -> {
           return perform(command(command));
         }
       }
       return List.of();
+    }
+
+    /** Asks what follows if one that leaves, one that stays and one that joins serve these. */
+    private StateMap.Question question(String what) {
+      return (leaving, staying, joining) -> {
+        List<Master> all =
+            List.of(
+                new Master(Role.LEAVING, serves(leaving)),
+                new Master(Role.STAYING, serves(staying)),
+                new Master(Role.JOINING, serves(joining)));
+        return what.equals("stage")
+            ? change.stage(all).toString()
+            : text(
+                change.next(
+                    command(what.replace("-after-the-wait", "")),
+                    all,
+                    what.endsWith("-after-the-wait")));
+      };
+    }
+
+    private static @Nullable Served serves(char sign) {
+      return serves(
+          switch (sign) {
+            case '-' -> "no-mark";
+            case 'b' -> "old";
+            case 'p' -> "old old>new";
+            case 'c' -> "old>new";
+            case 'o' -> "old>new new";
+            case 'f' -> "new";
+            case 'a' -> "old>new -abort-";
+            case 'x' -> "other";
+            default -> "nobody";
+          });
     }
 
     private static Command command(String text) {

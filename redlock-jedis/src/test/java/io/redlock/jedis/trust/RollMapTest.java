@@ -4,11 +4,8 @@ import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -18,21 +15,12 @@ import org.junit.jupiter.api.TestFactory;
 /** What a client does for a master, whatever that and the others show: maps of combinations. */
 class RollMapTest {
 
-  private static final int WIDTH = 120;
-  private static final String SIGNS =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-
   private static final MasterSet OLD =
       new MasterSet(Agreement.idOf(List.of("repla", "replb", "replc")), List.of("a", "b", "c"));
   private static final MasterSet NEW = new MasterSet("new", List.of("a", "b", "d"));
   private static final MasterSet NAMESAKE = new MasterSet("namesake", OLD.names());
   private static final String CHANGE = Served.moving(OLD.id(), NEW.id());
   private static final MasterSet FAR = new MasterSet("far", List.of("a", "y", "z"));
-
-  /** What comes of it that three masters, or four, show these marks. */
-  private interface Question {
-    String ask(char a, char b, char c);
-  }
 
   @TestFactory
   Stream<DynamicTest> scenes() {
@@ -41,7 +29,7 @@ class RollMapTest {
 
   private static List<String> act(String command, String states) {
     return List.of(
-        map(
+        StateMap.draw(
             states,
             switch (command) {
               case "list" -> (a, b, c) -> text(roll(a, b, c).advice(0));
@@ -78,43 +66,6 @@ class RollMapTest {
   private static Roll moving(char a, char b, char c, char d) {
     Quorum both = Quorum.of(OLD.names(), NEW.names());
     return Roll.of(nodes(a, b, c, d), both, Marks.GUARDED, "");
-  }
-
-  // The maps.
-
-  /** Draws a map for each state of the first master; below them what their signs mean. */
-  private static String map(String states, Question question) {
-    Map<String, Character> signs = new LinkedHashMap<>();
-    StringBuilder text = new StringBuilder();
-    int aLine = WIDTH / (states.length() + 3);
-    for (int from = 0; from < states.length(); from += aLine) {
-      String some = states.substring(from, Math.min(states.length(), from + aLine));
-      text.append(line(some, first -> first + " " + states));
-      for (char second : states.toCharArray()) {
-        text.append(line(some, first -> row(first, second, states, question, signs)));
-      }
-    }
-    signs.forEach((meaning, sign) -> text.append(sign).append(" ").append(meaning).append("\n"));
-    return text.toString().strip();
-  }
-
-  private static String line(String firsts, Function<Character, String> part) {
-    return firsts
-            .chars()
-            .mapToObj(first -> part.apply((char) first))
-            .collect(Collectors.joining(" "))
-        + "\n";
-  }
-
-  private static String row(
-      char first, char second, String thirds, Question question, Map<String, Character> signs) {
-    return second
-        + " "
-        + thirds
-            .chars()
-            .mapToObj(third -> question.ask(first, second, (char) third))
-            .map(each -> signs.computeIfAbsent(each, key -> SIGNS.charAt(signs.size())) + "")
-            .collect(Collectors.joining());
   }
 
   private static String text(Advice advice) {
