@@ -2,11 +2,13 @@ package io.redlock.jedis.scripts;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.NodeAudit;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 class AuditCallTest {
@@ -38,6 +40,18 @@ class AuditCallTest {
     assertEquals(
         new NodeAudit("7", "run", "master", "standalone", "repl", 2, 0, "noeviction", 3, 99, "b"),
         AuditCall.parse(reply, invocation));
+  }
+
+  @Test
+  void textsAreCutExceptTheMarkWhichIsCompared() {
+    byte[] endless = "x".repeat(5_000).getBytes(StandardCharsets.UTF_8);
+    for (int field : new int[] {1, 8, 11}) {
+      reply.set(field, endless);
+    }
+    NodeAudit audit = Objects.requireNonNull(AuditCall.parse(reply, invocation));
+    assertTrue(audit.version().length() < 1_000);
+    assertTrue(audit.evictionPolicy().length() < 1_000);
+    assertEquals(5_000, audit.birth().length());
   }
 
   @Test

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.NoSuchElementException;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
@@ -51,11 +52,29 @@ class ReplyMapperTest {
               .map(each -> text(error(each)))
               .distinct()
               .toList();
+      case "wrong-type-at" -> List.of(text(error(wrongType(rest.split(" ", 2)))));
       case "connect" ->
           List.of(text(ReplyMapper.connectFailure(new JedisException("pool", failure(rest)))));
       case "lost" -> List.of(ReplyMapper.lost(failure(rest)));
       default -> List.of(text(reply(bytes(rest), command)));
     };
+  }
+
+  /** The error of a script at its first line with this text. */
+  private static String wrongType(String[] place) {
+    Script script = Script.valueOf(place[0]);
+    List<String> lines = new String(script.text.getRaw(), StandardCharsets.UTF_8).lines().toList();
+    int line =
+        IntStream.range(0, lines.size())
+            .filter(i -> lines.get(i).contains(place[1]))
+            .findFirst()
+            .orElseThrow();
+    String sha = new String(script.sha.getRaw(), StandardCharsets.UTF_8);
+    return "WRONGTYPE Operation against a key script: "
+        + sha
+        + ", on @user_script:"
+        + (line + 1)
+        + ".";
   }
 
   private static NodeReply error(String message) {

@@ -18,6 +18,7 @@ import io.redlock.spi.NodeRequest.Ticket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.args.Rawable;
@@ -125,6 +126,39 @@ class RequestEncoderTest {
         "4 a redlock:queue:a redlock:ends:a redlock:readers:a me 17 3000 2000000 5 1 ",
         Script.SHARED_RELEASE,
         new Release(List.of("a"), "me", 17, 5, true, null, 3_000));
+    assertWords(
+        "4 a redlock:queue:a redlock:ends:a redlock:readers:a me 17 3000 2000000 5  client:07",
+        Script.SHARED_RELEASE,
+        new Release(List.of("a"), "me", 17, 5, false, new Ticket("client", 7, 8, 9, true), 3_000));
+  }
+
+  @Test
+  void extendsAndReleasesAreKnownForReadersToo() {
+    assertEquals(
+        List.of(Script.EXTEND, Script.SHARED_EXTEND),
+        Stream.of(Script.values()).filter(Script::isExtend).toList());
+    assertEquals(
+        List.of(Script.RELEASE, Script.SHARED_RELEASE),
+        Stream.of(Script.values()).filter(Script::isRelease).toList());
+  }
+
+  @Test
+  void wordsThatComeAgainAreEncodedOnce() {
+    List<Rawable> first = raw(new Grant(List.of("a"), "me", 17, 3_000));
+    List<Rawable> again = raw(new Grant(List.of("a"), "me", 17, 3_000));
+    List<Rawable> later = raw(new Grant(List.of("a"), "me", 17, 3_001));
+    for (int word : new int[] {3, 4, 6, 7}) { // key, counter, value, token
+      assertSame(first.get(word), again.get(word));
+      assertSame(first.get(word), later.get(word));
+    }
+    assertSame(first.get(8), again.get(8), "the ttl");
+    assertNotSame(first.get(8), later.get(8));
+  }
+
+  private List<Rawable> raw(NodeRequest request) {
+    List<Rawable> words = new ArrayList<>();
+    new ScriptCommand().bySha(encoder.encode(request), BIRTH).forEach(words::add);
+    return words;
   }
 
   @Test
