@@ -18,7 +18,6 @@ final class ClockStepDetector {
   private final OffsetBounds monotonic = new OffsetBounds();
   private final OffsetBounds wall = new OffsetBounds();
   private long lastNanos;
-  private boolean started;
 
   ClockStepDetector(long driftPartsPerMillion) {
     this.driftPartsPerMillion = driftPartsPerMillion;
@@ -35,16 +34,15 @@ final class ClockStepDetector {
       long nodeMicros, long beforeNanos, long afterNanos, long wallAheadMicros) {
     long atLeast = OffsetBounds.leastMicros(nodeMicros, afterNanos);
     long atMost = OffsetBounds.mostMicros(nodeMicros, beforeNanos);
-    long sinceMicros = started ? (afterNanos - lastNanos) / 1_000 : 0;
+    long sinceMicros = (afterNanos - lastNanos) / 1_000; // any, before the first
     long drift = FLOOR_MICROS + driftMicros(sinceMicros);
     long byMonotonic = monotonic.step(atLeast, atMost, drift);
     long byWall = wall.step(atLeast - wallAheadMicros, atMost - wallAheadMicros, drift);
     lastNanos = afterNanos;
-    started = true;
-    if (byMonotonic == 0 || byWall == 0 || byMonotonic > 0 != byWall > 0) {
+    if (Long.signum(byMonotonic) * Long.signum(byWall) <= 0) {
       return OptionalLong.empty();
     }
-    return OptionalLong.of(Math.abs(byMonotonic) < Math.abs(byWall) ? byMonotonic : byWall);
+    return OptionalLong.of(Long.signum(byWall) * Math.min(Math.abs(byMonotonic), Math.abs(byWall)));
   }
 
   private long driftMicros(long spanMicros) { // in parts, which do not overflow

@@ -236,7 +236,7 @@ public final class Peers {
   /** Returns what is to be run after a verdict on this node. */
   private List<Runnable> due(int node) {
     List<Runnable> due = new ArrayList<>();
-    if (!quorum && nodes.isReachedBy(acceptedSet())) {
+    if (nodes.isReachedBy(acceptedSet())) {
       quorum = true;
       due.addAll(whenQuorum);
       whenQuorum.clear();
