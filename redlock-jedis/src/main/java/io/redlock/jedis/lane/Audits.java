@@ -168,7 +168,7 @@ final class Audits {
     if (verdict.refresh() != null) {
       dueNanos = nowNanos;
     } else if (verdict.stand() == Verdict.Stand.ABSTAINS && remainingNanos >= 0) {
-      dueNanos = LaneTicks.earlier(dueNanos, nowNanos + remainingNanos);
+      dueNanos = remainingNanos < periodNanos ? nowNanos + remainingNanos : dueNanos;
     }
   }
 
