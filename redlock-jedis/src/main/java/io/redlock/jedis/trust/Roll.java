@@ -66,7 +66,7 @@ public final class Roll {
     }
 
     private boolean isUnreadable() {
-      return mark == null && !answer().birth().isEmpty();
+      return audit != null && mark == null && !audit.birth().isEmpty();
     }
 
     private boolean hasFoundedText() {

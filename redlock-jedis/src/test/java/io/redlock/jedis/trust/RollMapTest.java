@@ -36,6 +36,7 @@ class RollMapTest {
               case "divided" -> (a, b, c) -> roll(a, b, c).isDivided() ? "divided" : "not divided";
               case "adopt" -> RollMapTest::adopted;
               case "without" -> RollMapTest::withoutTheSilent;
+              case "without-c" -> (a, b, c) -> without(nodes(a, b, c), Set.of("c"));
               case "move" -> (a, bc, d) -> text(moving(a, bc, bc, d).advice(0));
               case "move-of-c" -> (a, bc, d) -> text(moving(a, bc, bc, d).advice(2));
               case "move-of-d" -> (a, bc, d) -> text(moving(a, bc, bc, d).advice(3));
@@ -60,6 +61,10 @@ class RollMapTest {
             .filter(node -> node.audit() == null)
             .map(Roll.Node::name)
             .collect(Collectors.toSet());
+    return without(nodes, gone);
+  }
+
+  private static String without(List<Roll.Node> nodes, Set<String> gone) {
     return text(Roll.without(nodes, Quorum.of(3), Marks.GUARDED, gone).get(0));
   }
 
