@@ -167,8 +167,10 @@ final class Audits {
     long remainingNanos = TimeUnit.MILLISECONDS.toNanos(verdict.remainingMillis());
     if (verdict.refresh() != null) {
       dueNanos = nowNanos;
-    } else if (verdict.stand() == Verdict.Stand.ABSTAINS && remainingNanos >= 0) {
-      dueNanos = remainingNanos < periodNanos ? nowNanos + remainingNanos : dueNanos;
+    } else if (verdict.stand() == Verdict.Stand.ABSTAINS
+        && remainingNanos >= 0
+        && remainingNanos < periodNanos) {
+      dueNanos = nowNanos + remainingNanos;
     }
   }
 
