@@ -31,7 +31,7 @@ public final class Peers {
   private final Runnable[] whenTold; // guarded by this
   private final boolean[] waits; // guarded by this; for what other nodes tell
   private final boolean[] tells; // guarded by this; something that others may wait for
-  private final @Nullable NodeAudit[] audits; // guarded by this; null: not connected
+  private final Roll.Node[] shown; // guarded by this; without an audit: not connected
   private final long[] auditedNanos; // guarded by this
   private boolean quorum; // guarded by this; stays true
   private String label = ""; // guarded by this; of these clients in marks, empty until known
@@ -67,7 +67,8 @@ public final class Peers {
     this.skewMicros = skewMicros;
     this.heard = new Heard[nodes];
     this.accepted = new boolean[nodes];
-    this.audits = new NodeAudit[nodes];
+    this.shown = new Roll.Node[nodes];
+    Arrays.setAll(shown, this::silent);
     this.auditedNanos = new long[nodes];
     this.whenTold = new Runnable[nodes];
     Arrays.fill(whenTold, (Runnable) () -> {});
@@ -95,12 +96,12 @@ public final class Peers {
       TrustRules rules) {
     long middleMicros = (beforeNanos + (afterNanos - beforeNanos) / 2) / 1_000;
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
-    NodeAudit before = audits[node];
+    NodeAudit before = shown[node].audit();
     String twin = twin(node, audit.runId());
     tells[node] |=
         twin.isEmpty()
             && (before == null || !before.birth().equals(audit.birth()) || isOld(node, afterNanos));
-    audits[node] = twin.isEmpty() ? audit : null;
+    shown[node] = twin.isEmpty() ? Roll.Node.of(names.get(node), audit) : silent(node);
     auditedNanos[node] = afterNanos;
     Roll roll = roll(rules, afterNanos);
     Advice advice = roll.advice(node);
@@ -131,11 +132,15 @@ public final class Peers {
 
   private Roll roll(TrustRules rules, long nowNanos) {
     List<Roll.Node> all = new ArrayList<>();
-    for (int node = 0; node < audits.length; node++) {
-      all.add(Roll.Node.of(names.get(node), isOld(node, nowNanos) ? null : audits[node]));
+    for (int node = 0; node < shown.length; node++) {
+      all.add(isOld(node, nowNanos) ? silent(node) : shown[node]);
     }
     boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
     return Roll.of(all, nodes, rules, isChosen ? label : "");
+  }
+
+  private Roll.Node silent(int node) {
+    return Roll.Node.of(names.get(node), null);
   }
 
   /** Returns true if the node may show another mark by now: this process may have been paused. */
@@ -148,10 +153,8 @@ public final class Peers {
   }
 
   private boolean isAnyOtherInUse(int node) {
-    for (int other = 0; other < audits.length; other++) {
-      NodeAudit audit = other == node ? null : audits[other];
-      BirthMark mark = audit == null ? null : BirthMark.parse(audit.birth());
-      if (audit != null && mark != null && mark.isOf(audit) && mark.isSettled(audit)) {
+    for (int other = 0; other < shown.length; other++) {
+      if (other != node && shown[other].isInUse()) {
         return true;
       }
     }
@@ -295,6 +298,6 @@ public final class Peers {
     waits[node] = false;
     heard[node] = null;
     accepted[node] = false;
-    audits[node] = null;
+    shown[node] = silent(node);
   }
 }

@@ -60,6 +60,11 @@ public final class Roll {
       return mark != null && mark.isOf(answer());
     }
 
+    /** Returns true if its mark is valid, and the abstention that it asks for is over. */
+    boolean isInUse() {
+      return isValid() && shown().isSettled(answer());
+    }
+
     /** Returns true if its mark is valid and of a founded set. */
     private boolean isMember() {
       return isValid() && shown().isFounded();
