@@ -1,5 +1,7 @@
 package io.redlock.explorer;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * What lies between one owner and one node, and what either has on record of the other. Lists are
  * four numbers of sixteen bits, the first in the lowest, none of them 0.
@@ -22,6 +24,23 @@ record ExplorerLink(long lane, long replies, long strays, int books) {
   private static final int BURIED = 1 << TenureColumns.BITS;
   private static final int COPIED = BURIED << 1;
   private static final int GRANTED_SHIFT = TenureColumns.BITS + 2;
+
+  // What the JDK makes of records is slow without C2.
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof ExplorerLink link
+        && lane == link.lane
+        && replies == link.replies
+        && strays == link.strays
+        && books == link.books;
+  }
+
+  @Override
+  public int hashCode() {
+    return Long.hashCode(StateStore.mix(StateStore.mix(lane + StateStore.mix(replies)) + strays))
+        + books;
+  }
 
   // Lists.
 

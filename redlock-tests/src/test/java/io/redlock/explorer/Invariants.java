@@ -5,6 +5,7 @@ import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.ReaderChecks;
+import java.util.function.Supplier;
 
 /** The checks: each returns if its invariant holds and throws {@link Violated} if it does not. */
 final class Invariants {
@@ -12,52 +13,52 @@ final class Invariants {
   private Invariants() {}
 
   static void leasesDoNotOverlap(int goodLeases) {
-    check(goodLeases <= 1, ExplorerInvariant.I1, goodLeases + " leases");
+    check(goodLeases <= 1, ExplorerInvariant.I1, () -> goodLeases + " leases");
   }
 
   static void leaseIsBacked(String owner, int backing, int quorum) {
-    check(backing >= quorum, ExplorerInvariant.I1_BACKED, owner + ": " + backing + " nodes");
+    check(backing >= quorum, ExplorerInvariant.I1_BACKED, () -> owner + ": " + backing + " nodes");
   }
 
   static void leaseIsEntitled(String owner, long nowNanos, long entitledNanos) {
     check(
         nowNanos < entitledNanos,
         ExplorerInvariant.I2,
-        owner + ": good at " + nowNanos + " ns, entitled until " + entitledNanos);
+        () -> owner + ": good at " + nowNanos + " ns, entitled until " + entitledNanos);
   }
 
   static void leaseIsGoodAtFirst(String owner, boolean isGood) {
-    check(isGood, ExplorerInvariant.I2, owner + ": over when it was handed out");
+    check(isGood, ExplorerInvariant.I2, () -> owner + ": over when it was handed out");
   }
 
   /** The floor is the highest token of the leases acquired before; others are all that were. */
   static void tokenIsNewAndHighest(String owner, long token, long floor, long[] others) {
-    check(token > floor, ExplorerInvariant.I3, owner + ": " + token + " after " + floor);
+    check(token > floor, ExplorerInvariant.I3, () -> owner + ": " + token + " after " + floor);
     for (long other : others) {
-      check(token != other, ExplorerInvariant.I3, owner + ": " + token + " twice");
+      check(token != other, ExplorerInvariant.I3, () -> owner + ": " + token + " twice");
     }
   }
 
   static void releasedOwnerIsNotStored(String owner, boolean isBuried, boolean isStored) {
-    check(!isBuried || !isStored, ExplorerInvariant.I5, owner + " is stored again");
+    check(!isBuried || !isStored, ExplorerInvariant.I5, () -> owner + " is stored again");
   }
 
   /** Nothing is under way to the node for the ended owner, and it is not to be told of the end. */
   static void endedOwnerIsNotLeftBehind(String owner, boolean isQuiet, boolean isStored) {
-    check(!isQuiet || !isStored, ExplorerInvariant.I5, owner + " is left behind");
+    check(!isQuiet || !isStored, ExplorerInvariant.I5, () -> owner + " is left behind");
   }
 
   static void nobodyAcquiredMeanwhile(String owner, boolean isOvertaken) {
-    check(!isOvertaken, ExplorerInvariant.I6, owner);
+    check(!isOvertaken, ExplorerInvariant.I6, () -> owner);
   }
 
   static void fullBallotDecides(String owner, boolean isDecided, int answers, int nodes) {
-    check(isDecided || answers < nodes, ExplorerInvariant.I7, owner);
+    check(isDecided || answers < nodes, ExplorerInvariant.I7, () -> owner);
   }
 
   static void votesOnlyIfAllowed(Kind said, boolean mayVote) {
     boolean votes = said == Kind.GRANTED || said == Kind.JOINED;
-    check(mayVote || !votes, ExplorerInvariant.I8, said + " by a node that abstains");
+    check(mayVote || !votes, ExplorerInvariant.I8, () -> said + " by a node that abstains");
   }
 
   static void grantIsCounted(Kind said, long token, long counter) {
@@ -65,11 +66,11 @@ final class Invariants {
     check(
         !votes || counter >= token,
         ExplorerInvariant.I8,
-        token + " granted, " + counter + " counted");
+        () -> token + " granted, " + counter + " counted");
   }
 
   static void counterNeverFalls(long before, long after) {
-    check(after >= before, ExplorerInvariant.I8, "counter " + before + " became " + after);
+    check(after >= before, ExplorerInvariant.I8, () -> "counter " + before + " became " + after);
   }
 
   /** It was set to at most the time and the skew, or one more than the highest anywhere. */
@@ -77,7 +78,7 @@ final class Invariants {
     check(
         counter <= Math.max(limit, highest + 1),
         ExplorerInvariant.I20,
-        counter + ", the highest was " + highest);
+        () -> counter + ", the highest was " + highest);
   }
 
   static void ownerNeverShortens(Cell before, Cell after, String owner) {
@@ -85,13 +86,13 @@ final class Invariants {
     check(
         !kept || after.lockUntilMillis() >= before.lockUntilMillis(),
         ExplorerInvariant.I8,
-        owner + ": " + before.lockUntilMillis() + " ms became " + after.lockUntilMillis());
+        () -> owner + ": " + before.lockUntilMillis() + " ms became " + after.lockUntilMillis());
   }
 
   /** What another reader has stays as it was, and the key ends with the longest of them. */
   static void readersStay(Cell before, Cell after, String owner) {
     String shortened = ReaderChecks.shortened(before, after, owner);
-    check(shortened.isEmpty(), ExplorerInvariant.I8, shortened);
+    check(shortened.isEmpty(), ExplorerInvariant.I8, () -> shortened);
   }
 
   static void readerIsAboveWriters(NodeRequest request, Kind said, long floor) {
@@ -99,12 +100,12 @@ final class Invariants {
     check(
         !comes || request.token() > floor,
         ExplorerInvariant.I8,
-        request.token() + " reads, a writer had " + floor);
+        () -> request.token() + " reads, a writer had " + floor);
   }
 
   /** Or a reader that was set free could join at its old token. */
   static void freedNameHasNoFloor(Cell after) {
-    check(after.floor() == after.counter(), ExplorerInvariant.I8, "floor " + after.floor());
+    check(after.floor() == after.counter(), ExplorerInvariant.I8, () -> "floor " + after.floor());
   }
 
   static void waiterIsQueued(NodeRequest request, Kind said, Cell after) {
@@ -115,50 +116,53 @@ final class Invariants {
       check(
           after.queue().stream().anyMatch(place -> place.waiter().equals(waiter)),
           ExplorerInvariant.I8,
-          waiter + " has no ticket after " + said);
+          () -> waiter + " has no ticket after " + said);
     }
   }
 
   static void floorNeverFalls(long before, long after) {
-    check(after >= before, ExplorerInvariant.I8, "floor " + before + " became " + after);
+    check(after >= before, ExplorerInvariant.I8, () -> "floor " + before + " became " + after);
   }
 
   /** No reader stays for longer than it asked, and the key ends with them. */
   static void readersStayNoLonger(Cell before, Cell after, NodeRequest request, long nowMillis) {
     String outlived = ReaderChecks.outlived(before, after, request, nowMillis);
-    check(outlived.isEmpty(), ExplorerInvariant.I29, outlived);
+    check(outlived.isEmpty(), ExplorerInvariant.I29, () -> outlived);
   }
 
   /** Where nobody writes, and unless it was released there. */
   static void readerIsLetIn(String owner, Kind said, boolean wasReleased) {
     boolean isRefused = said == Kind.HELD || said == Kind.STALE || said == Kind.WAIT;
-    check(wasReleased || !isRefused, ExplorerInvariant.I28, owner + ": " + said);
+    check(wasReleased || !isRefused, ExplorerInvariant.I28, () -> owner + ": " + said);
   }
 
   static void leaseRestsOnQuorum(String owner, int granted, int quorum) {
-    check(granted >= quorum, ExplorerInvariant.I9, owner + ": " + granted + " grants");
+    check(granted >= quorum, ExplorerInvariant.I9, () -> owner + ": " + granted + " grants");
   }
 
   static void lostLeaseStaysLost(String owner, boolean wasGood) {
-    check(wasGood, ExplorerInvariant.I11, owner);
+    check(wasGood, ExplorerInvariant.I11, () -> owner);
   }
 
   /** The waiters it may not pass, as bits. */
   static void nobodyIsPassed(String owner, int passed) {
-    check(passed == 0, ExplorerInvariant.I13, owner + " passes " + Integer.bitCount(passed));
+    check(passed == 0, ExplorerInvariant.I13, () -> owner + " passes " + Integer.bitCount(passed));
   }
 
   static void firstInLineIsGranted(String waiter, int grants, int quorum) {
-    check(grants >= quorum, ExplorerInvariant.I14, waiter + " would have " + grants + " grants");
+    check(
+        grants >= quorum,
+        ExplorerInvariant.I14,
+        () -> waiter + " would have " + grants + " grants");
   }
 
   static void setIsHeldAsWhole(String owner, boolean holdsAny, boolean holdsAll) {
-    check(holdsAll || !holdsAny, ExplorerInvariant.I15, owner);
+    check(holdsAll || !holdsAny, ExplorerInvariant.I15, () -> owner);
   }
 
-  private static void check(boolean holds, ExplorerInvariant invariant, String detail) {
+  private static void check(boolean holds, ExplorerInvariant invariant, Supplier<String> detail) {
     if (!holds) {
-      throw new Violated(invariant, detail);
+      throw new Violated(invariant, detail.get());
     }
   }
 }

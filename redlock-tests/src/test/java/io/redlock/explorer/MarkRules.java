@@ -47,7 +47,22 @@ final class MarkRules {
   private final Map<Asked, Map<String, Integer>> votes = new HashMap<>();
   private final Map<Stepped, OperatorStep> steps = new HashMap<>();
 
-  private record Asked(int client, List<@Nullable MarkedNode> view, String known) {}
+  /** Spelled out: what the JDK makes of records is slow without C2. */
+  private record Asked(int client, List<@Nullable MarkedNode> view, String known) {
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof Asked asked
+          && client == asked.client
+          && known.equals(asked.known)
+          && view.equals(asked.view);
+    }
+
+    @Override
+    public int hashCode() {
+      return 31 * (31 * view.hashCode() + client) + known.hashCode();
+    }
+  }
 
   private record Stepped(int operator, Running running, List<MarkedNode> nodes, String wanted) {}
 

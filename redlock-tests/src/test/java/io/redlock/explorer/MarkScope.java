@@ -73,23 +73,37 @@ class MarkScope {
    * @param isLate true if it begins when a node is a master of its list
    */
   record Client(
-      String name, List<Integer> present, List<Integer> future, TrustRules rules, boolean isLate) {
+      String name,
+      List<Integer> present,
+      List<Integer> future,
+      TrustRules rules,
+      boolean isLate,
+      List<Integer> list,
+      Quorum ofAll) {
 
-    /** Returns its masters, in the order of production. */
-    List<Integer> list() {
-      List<Integer> list = new ArrayList<>(present);
-      future.stream().filter(node -> !list.contains(node)).forEach(list::add);
-      return list;
+    /**
+     * The list has its masters in the order of production, and the quorum is by the numbers of the
+     * scope.
+     */
+    Client(
+        String name,
+        List<Integer> present,
+        List<Integer> future,
+        TrustRules rules,
+        boolean isLate) {
+      this(
+          name,
+          present,
+          future,
+          rules,
+          isLate,
+          Stream.concat(present.stream(), future.stream()).distinct().toList(),
+          new Quorum(mask(present), mask(future)));
     }
 
     /** Returns the quorum by the numbers of this client. */
     Quorum quorum() {
       return Quorum.of(names(present), names(future));
-    }
-
-    /** Returns the quorum by the numbers of the scope. */
-    Quorum ofAll() {
-      return new Quorum(mask(present), mask(future));
     }
   }
 

@@ -5,6 +5,7 @@ import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.Served;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a node keeps: the text of its mark, and whether it is that of its data. Nodes in the same
@@ -104,6 +105,22 @@ record MarkedNode(Kind kind, int history, String mark) {
   /** Returns the mark; fails if there is none that can be read. */
   BirthMark parsed() {
     return Objects.requireNonNull(BirthMark.parse(mark), mark);
+  }
+
+  // What the JDK makes of records is slow without C2.
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return this == other
+        || other instanceof MarkedNode node
+            && kind == node.kind
+            && history == node.history
+            && mark.equals(node.mark);
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * (31 * mark.hashCode() + history) + kind.ordinal();
   }
 
   @Override
