@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -139,11 +140,12 @@ class FullHeapTest {
       }
       callers.forEach(Thread::start);
       Await.until("it has led", PATIENCE, () -> TERMS.get() > 0 && CALLS.get() > 4);
-      check(fill() > 0, "the heap was never full");
+      check(fill() > 0, () -> "the heap was never full");
       isOver = true;
       for (Thread caller : callers) {
         caller.join(PATIENCE.toMillis());
-        check(!caller.isAlive(), "a call does not return");
+        StackTraceElement[] at = caller.getStackTrace();
+        check(!caller.isAlive(), () -> "a call does not return: " + List.of(at));
       }
       for (CompletableFuture<AcquireResult> each : waiting) {
         each.handle((result, failure) -> true).get(60, TimeUnit.SECONDS);
@@ -177,9 +179,9 @@ class FullHeapTest {
                   .allMatch(wait -> TERMS_OF.containsAll(wait.resources())));
     }
 
-    private static void check(boolean isRight, String what) {
+    private static void check(boolean isRight, Supplier<String> what) {
       if (!isRight) {
-        throw new AssertionError(what);
+        throw new AssertionError(what.get());
       }
     }
 
