@@ -31,7 +31,8 @@ public final class Peers {
   private final Runnable[] whenTold; // guarded by this
   private final boolean[] waits; // guarded by this; for what other nodes tell
   private final boolean[] tells; // guarded by this; something that others may wait for
-  private final Roll.Node[] shown; // guarded by this; without an audit: not connected
+  private final Roll.Node[] silent; // made in advance: a node may leave for lack of memory
+  private final Roll.Node[] shown; // guarded by this; silent: not connected
   private final long[] auditedNanos; // guarded by this
   private boolean quorum; // guarded by this; stays true
   private String label = ""; // guarded by this; of these clients in marks, empty until known
@@ -67,8 +68,9 @@ public final class Peers {
     this.skewMicros = skewMicros;
     this.heard = new Heard[nodes];
     this.accepted = new boolean[nodes];
-    this.shown = new Roll.Node[nodes];
-    Arrays.setAll(shown, this::silent);
+    this.silent = new Roll.Node[nodes];
+    Arrays.setAll(silent, node -> Roll.Node.of(this.names.get(node), null));
+    this.shown = silent.clone();
     this.auditedNanos = new long[nodes];
     this.whenTold = new Runnable[nodes];
     Arrays.fill(whenTold, (Runnable) () -> {});
@@ -101,7 +103,7 @@ public final class Peers {
     tells[node] |=
         twin.isEmpty()
             && (before == null || !before.birth().equals(audit.birth()) || isOld(node, afterNanos));
-    shown[node] = twin.isEmpty() ? Roll.Node.of(names.get(node), audit) : silent(node);
+    shown[node] = twin.isEmpty() ? Roll.Node.of(names.get(node), audit) : silent[node];
     auditedNanos[node] = afterNanos;
     Roll roll = roll(rules, afterNanos);
     Advice advice = roll.advice(node);
@@ -133,14 +135,10 @@ public final class Peers {
   private Roll roll(TrustRules rules, long nowNanos) {
     List<Roll.Node> all = new ArrayList<>();
     for (int node = 0; node < shown.length; node++) {
-      all.add(isOld(node, nowNanos) ? silent(node) : shown[node]);
+      all.add(isOld(node, nowNanos) ? silent[node] : shown[node]);
     }
     boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
     return Roll.of(all, nodes, rules, isChosen ? label : "");
-  }
-
-  private Roll.Node silent(int node) {
-    return Roll.Node.of(names.get(node), null);
   }
 
   /** Returns true if the node may show another mark by now: this process may have been paused. */
@@ -298,6 +296,6 @@ public final class Peers {
     waits[node] = false;
     heard[node] = null;
     accepted[node] = false;
-    shown[node] = silent(node);
+    shown[node] = silent[node];
   }
 }
