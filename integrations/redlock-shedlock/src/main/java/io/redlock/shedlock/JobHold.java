@@ -26,6 +26,7 @@ final class JobHold {
   private final Lease lease;
   private final JobTimer timer;
 
+  private Limits confirmed; // guarded by this; the limits without an extension under way
   private Limits limits; // guarded by this
   private long overNanos; // guarded by this; when it is released
   private boolean unlocked; // guarded by this
@@ -33,6 +34,7 @@ final class JobHold {
   private JobHold(Lease lease, Limits limits, JobTimer timer) {
     this.lease = lease;
     this.timer = timer;
+    this.confirmed = limits;
     this.limits = limits;
     this.overNanos = limits.latestNanos;
   }
@@ -48,15 +50,13 @@ final class JobHold {
    * Moves the limits if the masters confirm that the lease is held, at least for {@code ttl} from
    * now.
    *
-   * @return false if it is not held any longer, or not certainly; then the limits stay
+   * @return false if it is unlocked, or not held any longer, or not certainly; then the limits stay
    */
   boolean extend(Limits next, Duration ttl) {
-    Limits before;
     synchronized (this) {
-      if (System.nanoTime() - limits.latestNanos >= 0 || !lease.isValid()) {
+      if (unlocked || System.nanoTime() - limits.latestNanos >= 0 || !lease.isValid()) {
         return false;
       }
-      before = limits;
       limit(next);
     }
     boolean extended = false;
@@ -65,17 +65,24 @@ final class JobHold {
     } catch (InterruptedException e) { // whether it is extended is not known
       Thread.currentThread().interrupt();
     } finally {
-      if (!extended) {
-        limit(before);
-      }
+      settle(next, extended);
       timer.moved();
     }
     return extended;
   }
 
-  private synchronized void limit(Limits next) {
+  private synchronized void settle(Limits next, boolean extended) {
+    if (extended) {
+      confirmed = next;
+    } else if (limits == next) { // else another extension has moved them
+      limit(confirmed);
+    }
+  }
+
+  private void limit(Limits next) {
+    assert Thread.holdsLock(this);
     limits = next;
-    overNanos = next.latestNanos;
+    overNanos = unlocked ? next.earliestNanos : next.latestNanos;
   }
 
   /** Releases the lease, at its earliest time if that is to come. */

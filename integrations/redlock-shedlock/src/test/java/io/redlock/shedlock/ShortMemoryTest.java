@@ -58,11 +58,11 @@ class ShortMemoryTest {
     }
   }
 
-  private interface Answers {
+  interface Answers {
     Object to(String method);
   }
 
-  private static <T> T proxy(Class<T> type, Answers answers) {
+  static <T> T proxy(Class<T> type, Answers answers) {
     return type.cast(
         Proxy.newProxyInstance(
             type.getClassLoader(),
