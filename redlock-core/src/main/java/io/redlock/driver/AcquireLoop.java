@@ -84,20 +84,24 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   }
 
   private CompletableFuture<AcquireResult> begin() {
-    String owner;
+    QueuePlace drawn;
     try {
-      place = isFair() ? context.fairWaiters.enter(this, waits(), isShared()) : null;
-      owner = context.ownerIds.get();
+      drawn = isFair() ? context.fairWaiters.place(waits(), isShared()) : null;
+      attempts.own(context.ownerIds.get());
     } catch (IllegalStateException failure) {
       fail(failure);
       return result;
     }
+    place = drawn; // from here on other threads find this call: all that they read is set
     context.calls.put(this, context.callNumbers.incrementAndGet());
+    if (drawn != null) {
+      context.fairWaiters.enter(drawn, this);
+    }
     if (context.closed.get()) {
       fail(); // close() may find it as well
     } else {
       boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
-      attempts.begin(owner, mayAsk);
+      attempts.begin(mayAsk);
     }
     return result;
   }

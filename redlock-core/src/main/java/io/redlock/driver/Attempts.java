@@ -56,7 +56,7 @@ final class Attempts {
   private @Nullable AttemptEnd lastRefusal; // guarded by this
   private boolean isStrategyBusy; // guarded by this; asked, perhaps for an older plan
 
-  private String owner = ""; // drawn before the first attempt
+  private String owner = ""; // set before other threads know the call
   private CallState state; // guarded by this
   private @Nullable Attempt running; // guarded by this; null between attempts
   private @Nullable Cancellable timer; // guarded by this; of the current plan
@@ -86,13 +86,13 @@ final class Attempts {
                 context.settings.nodeTimeoutNanos()));
   }
 
-  /**
-   * Begins with the first attempt, or waits for the call's turn.
-   *
-   * @param ownerId of the first attempt; later ones add a number
-   */
-  void begin(String ownerId, boolean mayAsk) {
+  /** Sets the owner id of the first attempt; later ones add a number. */
+  void own(String ownerId) {
     owner = ownerId;
+  }
+
+  /** Begins with the first attempt, or waits for the call's turn. */
+  void begin(boolean mayAsk) {
     long leftNanos = call.leftNanos();
     step(now -> now.joined(mayAsk, leftNanos));
   }

@@ -25,19 +25,22 @@ final class FairWaiters {
     this.ids = ids;
   }
 
-  /** Returns a place for this call; if it waits, it receives wake-ups until it leaves. */
-  QueuePlace enter(Waiter call, boolean waits, boolean isShared) {
+  /** Returns a place for a call. */
+  QueuePlace place(boolean waits, boolean isShared) {
     String known = client();
     String drawn = known == null ? ids.get() : known; // user code, which may block
     synchronized (this) {
       if (client == null) {
         client = drawn;
       }
-      long number = ++numbers;
-      if (waits) {
-        waiting.put(number, call);
-      }
-      return new QueuePlace(client, number, waits, isShared); // Q8
+      return new QueuePlace(client, ++numbers, waits, isShared); // Q8
+    }
+  }
+
+  /** Passes wake-ups on to the call that has this place, if it waits, until it leaves. */
+  synchronized void enter(QueuePlace place, Waiter call) {
+    if (place.waits()) {
+      waiting.put(place.number(), call);
     }
   }
 

@@ -44,6 +44,11 @@ final class QueuePlace {
     return number;
   }
 
+  /** Returns true if attempts leave tickets. */
+  boolean waits() {
+    return lifeMillis > 0;
+  }
+
   /** Returns how soon the caller of tickets with this life must ask again to keep them. */
   static long refreshNanos(long lifeNanos) {
     return lifeNanos / 3;
@@ -54,7 +59,7 @@ final class QueuePlace {
     if (micros == 0) {
       micros = token;
     }
-    hasTickets |= lifeMillis > 0;
+    hasTickets |= waits();
     return new Ticket(client, number, micros, lifeMillis, isShared); // Q1
   }
 

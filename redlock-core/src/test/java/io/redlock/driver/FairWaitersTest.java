@@ -25,7 +25,9 @@ class FairWaitersTest {
           });
 
   private QueuePlace enter(String name, boolean waits) {
-    return waiters.enter(node -> woken.add(name + " by " + node), waits, false);
+    QueuePlace place = waiters.place(waits, false);
+    waiters.enter(place, node -> woken.add(name + " by " + node));
+    return place;
   }
 
   @Test
@@ -79,7 +81,8 @@ class FairWaitersTest {
   @Test
   void callMayLeaveWhenItIsWoken() {
     List<QueuePlace> places = new ArrayList<>();
-    places.add(waiters.enter(node -> waiters.leave(places.get(0)), true, false));
+    places.add(waiters.place(true, false));
+    waiters.enter(places.get(0), node -> waiters.leave(places.get(0)));
     enter("second", true);
     waiters.listening(1);
     assertEquals(List.of("second by 1"), woken);
@@ -89,9 +92,9 @@ class FairWaitersTest {
   void supplierThatFailsIsAskedAgainByTheNextCall() {
     List<String> ids = new ArrayList<>();
     FairWaiters failing = new FairWaiters(() -> ids.remove(0));
-    assertThrows(RuntimeException.class, () -> failing.enter(node -> {}, true, false));
+    assertThrows(RuntimeException.class, () -> failing.place(true, false));
     ids.add("client");
-    QueuePlace place = failing.enter(node -> {}, true, false);
+    QueuePlace place = failing.place(true, false);
     assertEquals("client", place.ticket(1).client());
     assertEquals(1, place.number());
   }
@@ -113,7 +116,7 @@ class FairWaitersTest {
             });
     CompletableFuture<QueuePlace> entered =
         CompletableFuture.supplyAsync(
-            () -> blocking.enter(node -> {}, true, false), task -> new Thread(task).start());
+            () -> blocking.place(true, false), task -> new Thread(task).start());
     assertTrue(asked.await(60, TimeUnit.SECONDS));
     blocking.woken(1, 0);
     goOn.countDown();
@@ -131,11 +134,11 @@ class FairWaitersTest {
                 return "second";
               }
               drawn.add("first");
-              places.add(entered.get(0).enter(node -> {}, true, false));
+              places.add(entered.get(0).place(true, false));
               return "first";
             });
     entered.add(racing);
-    places.add(racing.enter(node -> {}, true, false));
+    places.add(racing.place(true, false));
     assertEquals("second", places.get(0).ticket(1).client());
     assertEquals("second", places.get(1).ticket(1).client());
   }
