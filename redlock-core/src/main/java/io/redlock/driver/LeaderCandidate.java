@@ -91,7 +91,7 @@ final class LeaderCandidate implements Leadership {
     boolean wanted;
     synchronized (this) {
       isCallStarted |= call == next;
-      wanted = !closed;
+      wanted = !closed || phase != Phase.CALLS || call != next; // a term ends by itself
     }
     if (!wanted) {
       next.cancel();
@@ -267,7 +267,7 @@ final class LeaderCandidate implements Leadership {
     AcquireLoop last;
     synchronized (this) {
       closed = true;
-      last = isCallStarted ? call : null; // else its own thread cancels it
+      last = phase == Phase.CALLS && isCallStarted ? call : null; // else its own thread cancels it
       if (phase == Phase.PAUSES) {
         phase = Phase.OVER;
       }

@@ -7,12 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Leadership;
+import io.redlock.Lease;
 import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -88,6 +90,36 @@ class LeaderCandidateTest {
       worker.join(60_000);
     }
     candidate.close();
+  }
+
+  /** The caller of lead() stands still, once it has a term, until the work has closed. */
+  @Test
+  void workThatClosesItsCandidatureKeepsItsLeaseUntilItEnds() throws Exception {
+    bed.script(Bed::yes);
+    CompletableFuture<Lease> closed = new CompletableFuture<>();
+    CountDownLatch goesOn = new CountDownLatch(1);
+    LinkedBlockingQueue<Thread> workers = new LinkedBlockingQueue<>();
+    new LeaderCandidate(
+            bed.context,
+            Bed.REQUEST,
+            (lease, leadership) -> {
+              leadership.close();
+              Thread.interrupted(); // work that takes its time
+              closed.complete(lease);
+              goesOn.await();
+            },
+            request -> new AcquireLoop(bed.context, request),
+            work -> {
+              Thread worker = new Thread(work);
+              workers.add(worker);
+              bed.time.whenRead(closed::join);
+              return worker;
+            })
+        .begin();
+    assertTrue(closed.join().isValid(), "while the work goes on");
+    goesOn.countDown();
+    workers.take().join(60_000);
+    assertFalse(closed.join().isValid());
   }
 
   @Test
