@@ -25,6 +25,7 @@ final class Ending {
   private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
   private volatile @Nullable LeaseEnd end; // written under owner, once
   private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
+  private boolean isTold; // guarded by owner; who asks from then on passes the end on
   private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
 
   /**
@@ -76,6 +77,7 @@ final class Ending {
     Callbacks.Handover<LeaseEnd> awaited;
     Consumer<LeaseEnd> watching;
     synchronized (owner) {
+      isTold = true;
       awaited = ended;
       watching = watcher;
     }
@@ -110,7 +112,7 @@ final class Ending {
     synchronized (owner) {
       if (ended == null) {
         ended = context.callbacks.handover();
-        how = end;
+        how = isTold ? end : null;
       }
       asked = ended;
     }

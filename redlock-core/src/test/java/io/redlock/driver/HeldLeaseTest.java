@@ -77,6 +77,30 @@ class HeldLeaseTest {
     assertTrue(lease.isValid());
   }
 
+  @Test
+  void endThatIsAskedForWhileItComesIsPassedToTheExecutorOnce() {
+    List<Runnable> tasks = new ArrayList<>();
+    Bed other = new Bed(3, tasks::add, new RedlockListener() {});
+    Owner owner =
+        new Owner(
+            other.context,
+            List.of(),
+            "",
+            null,
+            other.context.listeners.ofCall(Bed.REQUEST),
+            Bed.REQUEST);
+    Ending ending = new Ending(lease, owner, 0);
+    LeaseEnd how = new LeaseEnd(Cause.RELEASED, "by its holder");
+    synchronized (owner) {
+      ending.come(how);
+    }
+    ending.stage().thenAccept(ends::add);
+    ending.report();
+    assertEquals(List.of(), ends, "not on a thread of the library");
+    tasks.forEach(Runnable::run);
+    assertEquals(List.of(how), ends);
+  }
+
   @ParameterizedTest
   @ValueSource(longs = {9, 60, 3_600})
   void afterAPauseTheVeryFirstLookTellsTheTruth(long seconds) {
