@@ -38,6 +38,7 @@ final class Attempt implements Timeouts.Timed {
   private final LeaseTerms terms;
   private final Caller caller;
   private final Consumer<AttemptEnd> whenDone;
+  private final long resets; // of nodes, before the first grant
   private volatile @Nullable GrantFanout current;
   private volatile boolean timedOut;
   private volatile boolean done;
@@ -64,6 +65,7 @@ final class Attempt implements Timeouts.Timed {
     this.terms = context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
     this.caller = caller;
     this.whenDone = whenDone;
+    this.resets = context.resets.get();
   }
 
   void start() {
@@ -212,7 +214,7 @@ final class Attempt implements Timeouts.Timed {
     }
 
     private HeldLease held(AcquireRound round) {
-      return HeldLease.begin(owner, request, resources, round);
+      return HeldLease.begin(owner, request, resources, round, resets);
     }
   }
 }

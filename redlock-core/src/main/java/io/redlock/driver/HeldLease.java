@@ -55,9 +55,10 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
    * Returns the lease of a successful round; watches it and, if requested, renews it.
    *
    * @param resources what it holds, of what the request names
+   * @param resets the number of resets of nodes before its first grant
    */
   static HeldLease begin(
-      Owner owner, LeaseRequest request, Set<String> resources, AcquireRound round) {
+      Owner owner, LeaseRequest request, Set<String> resources, AcquireRound round, long resets) {
     ServiceContext context = owner.context;
     HeldLease lease = new HeldLease(owner, resources, round);
     try {
@@ -65,6 +66,9 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
       context.liveLeases.add(lease);
       request.renewFor().ifPresent(renewFor -> lease.renew(round, renewFor));
       owner.watch(lease);
+      if (context.resets.get() != resets) { // later ones find the lease among the live ones
+        owner.confirm();
+      }
     } catch (Throwable e) { // no memory
       lease.discard();
       throw e;

@@ -228,6 +228,16 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
     wake();
   }
 
+  /** Finds out the same after resets of which nobody told it. */
+  void confirm() {
+    synchronized (this) {
+      for (int node = 0; node < pending.length; node++) {
+        tenure.reset(node, context.ticker.monotonicNanos());
+      }
+    }
+    wake();
+  }
+
   // Its requests and its end.
 
   /** Records that a request was handed to every node, or failed to be. */

@@ -97,6 +97,7 @@ final class QuorumRedlock implements Redlock {
       String name = context.nodes.get(node).name();
       FlightEvents.nodeReset(name, reason);
       context.listeners.report(listener -> listener.onNodeReset(name, reason)); // N6
+      context.resets.incrementAndGet();
       context.scheduler.schedule(
           () -> context.liveLeases.forEach(lease -> lease.reaffirm(node)), 0);
     }

@@ -52,6 +52,9 @@ final class ServiceContext {
 
   final AtomicLong callNumbers = new AtomicLong();
 
+  /** The number of resets of nodes so far. Counted before the leases are told. */
+  final AtomicLong resets = new AtomicLong();
+
   /** Waits that closing the service ends, since it drops their timers. */
   final Set<CompletableFuture<Void>> waits = ConcurrentHashMap.newKeySet();
 

@@ -3,6 +3,7 @@ package io.redlock.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.AcquireResult;
 import io.redlock.LeaseRequest;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -12,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -110,6 +112,18 @@ class ReaffirmationTest {
     assertEquals(before + leases * 3, moments.size(), "at once");
     bed.time.pass(LONG_ENOUGH);
     assertEquals(before + leases * 3 * MOST, moments.size());
+  }
+
+  @Test
+  void leaseThatBeginsAfterTheResetOfANodeThatGrantedItIsExtendedAtOnce() {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
+    bed.answerGrants(NodeReply.GRANTED, 0);
+    bed.node(0).isReset();
+    bed.time.passMillis(0);
+    bed.answerGrants(NodeReply.GRANTED, 1);
+    assertTrue(Bed.now(call).lease().isPresent());
+    bed.time.passMillis(0);
+    assertEquals(3, bed.asked(Extend.class));
   }
 
   @Test
