@@ -82,7 +82,7 @@ public interface RedlockSettings {
    * example {@code billing@pod-7:4211}. It is no secret.
    *
    * @param holder 1 to 64 printable ASCII characters, neither blanks nor slashes, not {@code freed}
-   *     or {@code shared}; default the host and the process id over Redis, none over masters in
+   *     or {@code shared}; default the host and the process id over Redis, a number over masters in
    *     memory
    * @return this
    */

@@ -95,6 +95,13 @@ class InMemoryMastersTest {
   }
 
   @Test
+  void clientWithoutALabelIsNamedByItsNumber() throws Exception {
+    masters.connect().acquire("orders/42", TTL);
+    assertEquals(
+        Optional.of("client-2"), redlock.operations().inspect("orders/42").holder());
+  }
+
+  @Test
   void reportIsWrittenOnce() throws Exception {
     // readme:start contention
     InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);

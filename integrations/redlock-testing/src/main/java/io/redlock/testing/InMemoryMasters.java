@@ -79,7 +79,8 @@ public final class InMemoryMasters implements AutoCloseable {
   }
 
   /**
-   * Returns a new client, as in another process, with the default settings.
+   * Returns a new client, as in another process, with the default settings. Its label is {@code
+   * client-1}, that of the next client {@code client-2}, and so on.
    *
    * @return a lock service; closed with the masters
    */
@@ -103,7 +104,7 @@ public final class InMemoryMasters implements AutoCloseable {
       }
       nodes.add(node);
     }
-    RedlockBuilder builder = RedlockBuilder.over(nodes);
+    RedlockBuilder builder = RedlockBuilder.over(nodes).holder("client-" + (clients.size() + 1));
     if (virtual != null) {
       builder.callbackExecutor(Runnable::run);
     }
