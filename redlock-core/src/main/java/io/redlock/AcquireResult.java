@@ -103,6 +103,18 @@ public record AcquireResult(
   }
 
   /**
+   * Returns the lease, for callers that go on only with it.
+   *
+   * @param request the request that this is the result of
+   * @return the lease
+   * @throws LockNotAcquiredException if there is none; its message names the resources of the
+   *     request, and the reason
+   */
+  public Lease orElseThrow(LeaseRequest request) {
+    return lease.orElseThrow(() -> new LockNotAcquiredException(request, this));
+  }
+
+  /**
    * Returns the label of the client that holds the resource, as {@link Votes#holder()}.
    *
    * @return the label, or what {@link Votes#holder()} has in its place; empty if no node names a

@@ -29,6 +29,18 @@ class AcquireResultTest {
   }
 
   @Test
+  void failureWithoutALeaseThrowsItsReason() {
+    LeaseRequest request = LeaseRequest.of("orders/42", Duration.ofSeconds(10));
+    AcquireResult slow = AcquireResult.tooSlow(NONE);
+    LockNotAcquiredException thrown =
+        assertThrows(LockNotAcquiredException.class, () -> slow.orElseThrow(request));
+    assertEquals(slow, thrown.result());
+    assertEquals(
+        "not acquired: orders/42: granted too late to be of use: no node was asked",
+        thrown.getMessage());
+  }
+
+  @Test
   void resultHasWhatBelongsToItsOutcomeAndNothingElse() {
     for (Outcome outcome : Outcome.values()) {
       assertThrows(

@@ -10,7 +10,6 @@ import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
 import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
-import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockOperations;
@@ -115,8 +114,7 @@ final class QuorumRedlock implements Redlock {
 
   @Override
   public Lease acquire(LeaseRequest request) throws InterruptedException {
-    AcquireResult result = tryAcquire(request);
-    return result.lease().orElseThrow(() -> new LockNotAcquiredException(request, result));
+    return tryAcquire(request).orElseThrow(request);
   }
 
   @Override
