@@ -11,8 +11,9 @@ import java.util.concurrent.locks.ReadWriteLock;
  *   <li>A thread that holds the write lock may take the read lock. Its lease stays exclusive until
  *       it has unlocked both, so nobody writes in between.
  *   <li>A thread that holds the read lock alone cannot take the write lock: it would wait for
- *       itself, or two threads for each other. All methods of the write lock that lock throw {@link
- *       IllegalStateException} at once. Unlock first.
+ *       itself, or two threads for each other. Both methods {@code tryLock} of the write lock
+ *       return false at once; {@code lock} and {@code lockInterruptibly} throw {@link
+ *       IllegalStateException}. Unlock first.
  *   <li>Each thread that reads has a lease of its own, so that readers of this process never pass a
  *       writer that waits. A read lock costs a round trip.
  * </ul>

@@ -4,7 +4,6 @@ import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
-import io.redlock.LockNotAcquiredException;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.HashMap;
@@ -88,39 +87,55 @@ final class ReentrantLease implements LeaseLock {
   }
 
   private void require(LeaseRequest asked, AcquireResult result) {
-    if (!take(result)) {
-      throw new LockNotAcquiredException(asked, result);
+    remember(result.orElseThrow(asked));
+  }
+
+  /** Locks again if the thread holds a lease; returns false if it has none. */
+  private boolean lockAgain() {
+    HeldLease lease = valid();
+    if (lease != null && !count(lease)) {
+      throw new IllegalStateException(
+          "this thread reads "
+              + Brief.names(request.resources())
+              + ": unlock the read lock before you lock for writing, or it waits for itself");
     }
+    return lease != null;
   }
 
   @Override
   public boolean tryLock() {
-    return lockAgain() || take(calls.apply(request.waitUpTo(Duration.ZERO)).awaitUninterruptibly());
+    HeldLease lease = valid();
+    return lease == null
+        ? take(calls.apply(request.waitUpTo(Duration.ZERO)).awaitUninterruptibly())
+        : count(lease);
   }
 
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
     Objects.requireNonNull(unit, "unit is null: give the unit of time");
     Blocking.checkInterrupt();
-    if (lockAgain()) {
-      return true;
+    HeldLease lease = valid();
+    if (lease != null) {
+      return count(lease);
     }
     Duration maxWait = Duration.ofNanos(Math.max(0, unit.toNanos(time)));
     return take(calls.apply(request.waitUpTo(maxWait)).await());
   }
 
-  private boolean lockAgain() {
+  /** Returns the lease of this thread, which is valid; null if it has none. */
+  private @Nullable HeldLease valid() {
     HeldLease lease = holds.get(lock);
-    if (lease == null) {
+    if (lease != null) {
+      lease.ensureValid(Duration.ZERO);
+    }
+    return lease;
+  }
+
+  /** Counts another hold; returns false if the lock is for writing, and the thread only reads. */
+  private boolean count(HeldLease lease) {
+    if (!request.isShared() && !isHeld(lease)) {
       return false;
     }
-    if (!request.isShared() && !isHeld(lease)) {
-      throw new IllegalStateException(
-          "this thread reads "
-              + Brief.names(request.resources())
-              + ": unlock the read lock before you lock for writing, or it waits for itself");
-    }
-    lease.ensureValid(Duration.ZERO);
     lease.holds = Math.addExact(lease.holds, 1);
     lease.reads += reads();
     return true;
