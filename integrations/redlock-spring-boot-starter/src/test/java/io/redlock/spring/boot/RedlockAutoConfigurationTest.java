@@ -62,6 +62,8 @@ import org.springframework.boot.test.context.runner.ContextConsumer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
+import org.springframework.core.env.Environment;
+import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -240,6 +242,26 @@ class RedlockAutoConfigurationTest {
         });
   }
 
+  @Test
+  void refusedSettingIsCorrectedWhereItComesFrom() {
+    Map<String, Object> variables =
+        Map.of("REDLOCK_NODES", "127.0.0.1:1", "REDLOCK_CLOCKSKEW", "5");
+    StandardEnvironment environment = new StandardEnvironment();
+    environment
+        .getPropertySources()
+        .addFirst(new SystemEnvironmentPropertySource("systemEnvironment", variables));
+    bare.withInitializer(context -> context.setEnvironment(environment))
+        .run(
+            context -> {
+              List<String> lines = analysis(context, environment).getAction().lines().toList();
+              assertEquals(3, lines.size(), lines.toString());
+              assertTrue(lines.get(1).matches(" *redlock.nodes: .*REDLOCK_NODES.*"), lines.get(1));
+              assertTrue(
+                  lines.get(2).matches(" *redlock.clock-skew: .*REDLOCK_CLOCKSKEW.*"),
+                  lines.get(2));
+            });
+  }
+
   private static ContextConsumer<AssertableApplicationContext> isRefusedFor(String... faults) {
     return context -> {
       String message = analysis(context).getDescription();
@@ -251,12 +273,18 @@ class RedlockAutoConfigurationTest {
 
   /** Returns what Spring Boot shows if the context cannot start. */
   private static FailureAnalysis analysis(AssertableApplicationContext context) {
+    return analysis(context, new StandardEnvironment());
+  }
+
+  private static FailureAnalysis analysis(
+      AssertableApplicationContext context, Environment environment) {
     Throwable failure = context.getStartupFailure();
     assertNotNull(failure, "it starts");
     List<FailureAnalysis> shown =
         SpringFactoriesLoader.forDefaultResourceLocation()
             .load(
                 FailureAnalyzer.class,
+                SpringFactoriesLoader.ArgumentResolver.of(Environment.class, environment),
                 SpringFactoriesLoader.FailureHandler.handleMessage((m, e) -> {}))
             .stream()
             .filter(analyzer -> analyzer.getClass().getName().startsWith("io.redlock"))
