@@ -12,6 +12,7 @@ import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
+import org.apache.commons.pool2.impl.DefaultEvictionPolicy;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.ClientSetInfoConfig;
@@ -117,6 +118,7 @@ public final class NodePools {
     pool.setMaxIdle(CONNECTIONS); // less would close and open connections all the time
     pool.setMaxWait(patience);
     pool.setJmxEnabled(false);
+    pool.setEvictionPolicy(new DefaultEvictionPolicy<>()); // by name a native image has none
     JedisClientConfig config = config(address, base, clientName, patience);
     if (config.getAuthXManager() != null) {
       // Only this one lets the pool renew the tokens of connections that it has lent.

@@ -3,16 +3,20 @@ package io.redlock.jedis.scripts;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.jedis.connection.NodeAddress;
+import io.redlock.jedis.connection.NodePools;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** A native image has only the resources that the jar's metadata names. */
+/** A native image has only the resources and classes that code or the jar's metadata names. */
 class NativeImageTest {
 
   private static final String METADATA =
@@ -38,5 +42,26 @@ class NativeImageTest {
       assertEquals(
           List.of(), resources.stream().filter(file -> !named.matcher(file).matches()).toList());
     }
+  }
+
+  @Test
+  void poolLoadsNoClassByItsName() {
+    List<String> loaded = new ArrayList<>();
+    ClassLoader before = Thread.currentThread().getContextClassLoader();
+    Thread.currentThread()
+        .setContextClassLoader(
+            new ClassLoader(before) {
+              @Override
+              public Class<?> loadClass(String name) throws ClassNotFoundException {
+                loaded.add(name);
+                return super.loadClass(name);
+              }
+            });
+    try {
+      NodePools.open(NodeAddress.standIn(1), null, "test", Duration.ofSeconds(1)).close();
+    } finally {
+      Thread.currentThread().setContextClassLoader(before);
+    }
+    assertEquals(List.of(), loaded);
   }
 }
