@@ -50,7 +50,7 @@ abstract class LeaseLockRegistry<L extends Lock> implements RenewableLockRegistr
    * Returns the lock of a key.
    *
    * @param lockKey the key, a string
-   * @return a lock; it may be another object each time
+   * @return a lock, equal to every other one of this key; it may be another object each time
    * @throws IllegalArgumentException if the key is no string
    */
   @Override

@@ -80,6 +80,17 @@ class RegistryLock implements LeaseLock {
     throw new UnsupportedOperationException("a lease has no conditions");
   }
 
+  /** Returns true for a lock of the same key of the same registry: they lock as one. */
+  @Override
+  public final boolean equals(Object other) {
+    return other instanceof RegistryLock same && registry == same.registry && key.equals(same.key);
+  }
+
+  @Override
+  public final int hashCode() {
+    return key.hashCode();
+  }
+
   /** For example {@code lock 42 of RedlockLockRegistry orders}. */
   @Override
   public String toString() {

@@ -2,6 +2,7 @@ package io.redlock.spring.integration;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -125,6 +126,14 @@ class RedlockLockRegistryTest {
     lock.unlock();
     assertTrue(other.obtain(key).tryLock());
     other.obtain(key).unlock();
+  }
+
+  @Test
+  void locksOfOneKeyOfARegistryAreEqual() {
+    assertEquals(registry.obtain(key), registry.obtain(key));
+    assertEquals(registry.obtain(key).hashCode(), registry.obtain(key).hashCode());
+    assertNotEquals(registry.obtain(key), registry.obtain(key + "b"));
+    assertNotEquals(registry.obtain(key), other.obtain(key), "of another lock service");
   }
 
   @Test
