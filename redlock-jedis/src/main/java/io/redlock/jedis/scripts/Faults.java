@@ -47,8 +47,8 @@ final class Faults {
       List.of(
           row("UnknownHostException:.*", "unknown host"),
           row("NoRouteToHostException:.*", "no route to host"),
-          row("ConnectException:.*refused.*", "refused connection"),
-          row("ConnectException: (.*)", "$1"),
+          row("ConnectException: Connection timed out.*", "no connection in time"),
+          row("ConnectException:.*", "refused connection"), // in the language of the machine
           row(
               "SocketTimeoutException: Read timed out.*",
               "the server accepted the connection and answered nothing: it hangs, expects TLS"
