@@ -11,6 +11,7 @@ import io.redlock.text.Brief;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -73,6 +74,7 @@ final class Cli {
    * @param args a subcommand and its arguments
    */
   public static void main(String[] args) {
+    Locale.setDefault(Locale.ROOT); // by which picocli sorts options
     if (System.getProperty(LOG_LEVEL) == null) {
       boolean looks = args.length > 0 && LOOKS.contains(args[0]);
       System.setProperty(LOG_LEVEL, looks ? "error" : "warn"); // to standard error

@@ -134,11 +134,12 @@ final class Family {
 
   private static boolean isProgram(String name) {
     String path = System.getenv().getOrDefault("PATH", "");
-    Stream<Path> places =
+    Stream<File> places = // no Path, which refuses what the locale cannot express
         name.contains("/")
-            ? Stream.of(Path.of(name))
-            : Stream.of(path.split(File.pathSeparator)).map(folder -> Path.of(folder, name));
-    return places.anyMatch(file -> Files.isRegularFile(file) && Files.isExecutable(file));
+            ? Stream.of(new File(name))
+            : Stream.of(path.split(File.pathSeparator))
+                .map(folder -> new File(folder.isEmpty() ? "." : folder, name));
+    return places.anyMatch(file -> file.isFile() && file.canExecute());
   }
 
   Process root() {

@@ -20,6 +20,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.util.DefaultLocale;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
@@ -249,6 +250,7 @@ class UsageTest {
 
   /** Line breaks depend on the width of the terminal. */
   @Test
+  @DefaultLocale("en") // a program's main does as much
   void optionsAndExitCodesAreThoseOfTheReference() throws IOException {
     StringBuilder text = new StringBuilder();
     for (String command : COMMANDS) {
