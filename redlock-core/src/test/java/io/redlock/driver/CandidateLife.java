@@ -267,11 +267,11 @@ final class CandidateLife implements Scenes.Actor {
   }
 
   /** Returns a thread that waits for the end of the candidature. */
-  private static Thread closing(LeaderCandidate candidate) {
+  private static Thread closing(LeaderCandidate candidate) throws InterruptedException {
     Thread closer = new Thread(candidate::close);
     closer.start();
     while (closer.getState() != Thread.State.WAITING && closer.isAlive()) {
-      Thread.onSpinWait();
+      Thread.sleep(1);
     }
     return closer;
   }

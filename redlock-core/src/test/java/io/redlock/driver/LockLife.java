@@ -124,8 +124,12 @@ final class LockLife implements Scenes.Actor {
               heardOfOther.set(answer + (Thread.interrupted() ? ", still interrupted" : ""));
             });
     other.start();
-    while (other.getState() != Thread.State.WAITING && other.isAlive()) {
-      Thread.onSpinWait();
+    try {
+      while (other.getState() != Thread.State.WAITING && other.isAlive()) {
+        Thread.sleep(1);
+      }
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
     }
   }
 

@@ -13,7 +13,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -75,7 +74,7 @@ class ThreadsTest {
         if (thread.getState() == Thread.State.TIMED_WAITING) {
           return thread;
         }
-        LockSupport.parkNanos(100_000);
+        Thread.sleep(1);
       }
     }
   }
@@ -172,7 +171,7 @@ class ThreadsTest {
             throw failure;
           });
       while (uncaught.size() < task) {
-        LockSupport.parkNanos(100_000);
+        Thread.sleep(1);
       }
     }
     runOne();

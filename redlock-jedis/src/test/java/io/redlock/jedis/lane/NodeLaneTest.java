@@ -29,7 +29,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -152,7 +151,7 @@ class NodeLaneTest implements LockNode.Observer {
   }
 
   /** Closes the lane while its node answers, though never before a write has returned. */
-  private void close() {
+  private void close() throws InterruptedException {
     CompletableFuture<Void> closed = new CompletableFuture<>();
     Thread closing =
         new Thread(
@@ -170,7 +169,7 @@ class NodeLaneTest implements LockNode.Observer {
       if (waits && !net.wires.isEmpty() && !net.wires.get(net.wires.size() - 1).due.isEmpty()) {
         net.wires.get(net.wires.size() - 1).pump(time.wallMicros());
       }
-      LockSupport.parkNanos(200_000);
+      Thread.sleep(1);
     }
     closed.join();
   }
@@ -183,7 +182,7 @@ class NodeLaneTest implements LockNode.Observer {
   // Between start and close.
 
   @Test
-  void closeEndsTheConnectionForWakeUps() {
+  void closeEndsTheConnectionForWakeUps() throws InterruptedException {
     FakeWire wire = up();
     lane.send(
         new Grant(List.of("a"), "owner", 17, TTL_MILLIS, new Ticket("client", 1, 1, 3_000)),
@@ -248,7 +247,7 @@ class NodeLaneTest implements LockNode.Observer {
   }
 
   @Test
-  void laneThatIsStoppedWhileMemoryIsShortEndsOnceThereIsSome() {
+  void laneThatIsStoppedWhileMemoryIsShortEndsOnceThereIsSome() throws InterruptedException {
     up();
     time.shortage = new OutOfMemoryError("Java heap space");
     lane.stop();
@@ -288,7 +287,7 @@ class NodeLaneTest implements LockNode.Observer {
   }
 
   @Test
-  void closeEndsThoughEverythingThrows() {
+  void closeEndsThoughEverythingThrows() throws InterruptedException {
     up();
     net.closeThrows.set(new AssertionError("test"));
     wakes.closeThrows.set(new IllegalStateException("test"));
@@ -315,7 +314,7 @@ class NodeLaneTest implements LockNode.Observer {
             });
     closer.start();
     while (closer.isAlive() && closer.getState() != Thread.State.WAITING) {
-      Thread.onSpinWait();
+      Thread.sleep(1);
     }
     while (closer.isAlive()) {
       if (!wire.due.isEmpty()) {
@@ -406,7 +405,7 @@ class NodeLaneTest implements LockNode.Observer {
   // Locks.
 
   @Test
-  void noLockIsHeldWhileAnybodyIsCalled() {
+  void noLockIsHeldWhileAnybodyIsCalled() throws InterruptedException {
     net.everywhere = this::askFromAnotherThread;
     wakes.everywhere = this::askFromAnotherThread;
     FakeWire wire = up();
@@ -516,7 +515,7 @@ class NodeLaneTest implements LockNode.Observer {
 
   @ParameterizedTest
   @MethodSource("throwables")
-  void laneLivesOnWithOneLineInTheLog(String where, Throwable thrown) {
+  void laneLivesOnWithOneLineInTheLog(String where, Throwable thrown) throws InterruptedException {
     FakeWire wire = up();
     Answers answers = new Answers();
     NodeRequest request = grant("a");
@@ -592,7 +591,8 @@ class NodeLaneTest implements LockNode.Observer {
 
   @ParameterizedTest
   @EnumSource(Moment.class)
-  void laneIsUpAgainWithoutHelpAfterMemoryWasShortForAWhile(Moment moment) {
+  void laneIsUpAgainWithoutHelpAfterMemoryWasShortForAWhile(Moment moment)
+      throws InterruptedException {
     List<Answers> all = new ArrayList<>();
     boolean comesUp = moment.compareTo(Moment.INTRODUCED) > 0;
     FakeWire wire = comesUp ? up() : null;
@@ -663,7 +663,7 @@ class NodeLaneTest implements LockNode.Observer {
   }
 
   @Test
-  void handlerOfARefusedRequestMayThrow() {
+  void handlerOfARefusedRequestMayThrow() throws InterruptedException {
     Answers early = new Answers();
     early.thrown = new AssertionError("test");
     lane.send(grant("a"), 5, early);
