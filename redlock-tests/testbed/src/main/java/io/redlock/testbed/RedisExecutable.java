@@ -17,7 +17,7 @@ import redis.embedded.core.ExecutableProvider;
 public final class RedisExecutable {
 
   static final String ADVICE =
-      "no redis-server or valkey-server on the PATH and none bundled for this platform;"
+      "no redis-server or valkey-server on the PATH, and none bundled that runs here;"
           + " give one with -Dredlock.redis.server=PATH";
 
   private static @Nullable Path found; // guarded by the class
@@ -77,10 +77,14 @@ public final class RedisExecutable {
   }
 
   private static @Nullable Path embedded() {
-    try {
-      return ExecutableProvider.newJarResourceProvider().get().toPath();
+    try { // not in the temporary folder, whose files may not be executable
+      Path target = Files.createDirectories(Path.of("target").toAbsolutePath());
+      Path folder = Files.createTempDirectory(target, "bundled-redis-");
+      folder.toFile().deleteOnExit();
+      Path server = ExecutableProvider.newJarResourceProvider(folder.toFile()).get().toPath();
+      return Files.isExecutable(server) ? server : null;
     } catch (IOException | RuntimeException e) {
-      return null; // it has none for this platform
+      return null; // it has none for this platform, or cannot put it there
     }
   }
 }

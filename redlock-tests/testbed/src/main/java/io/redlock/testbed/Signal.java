@@ -32,9 +32,11 @@ public enum Signal {
   }
 
   private void send(String pid) {
+    String command =
+        "kill -s " + name() + " " + pid; // the shell's own: not every machine has another
     try {
-      if (new ProcessBuilder("kill", "-" + name(), pid).start().waitFor() != 0) {
-        throw new IllegalStateException("kill -" + name() + " " + pid + " failed");
+      if (new ProcessBuilder("sh", "-c", command).start().waitFor() != 0) {
+        throw new IllegalStateException(command + " failed");
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
