@@ -20,10 +20,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
  * All schedules in CI, a ninth of them in {@code verify}, drawn by the seed, a few side by side:
@@ -89,11 +87,17 @@ class ChaosTest {
   }
 
   /** What the checker says of a run that is over: {@code -Dchaos.history=PATH}. */
-  @Test
-  @EnabledIfSystemProperty(named = "chaos.history", matches = ".+")
-  void historyOnFileIsJudgedAgain() {
-    History history = History.read(List.of(Path.of(System.getProperty("chaos.history"))));
-    assertEquals(List.of(), HistoryVerdict.of(history).findings());
+  @TestFactory
+  Stream<DynamicTest> historyOnFileIsJudgedAgain() {
+    return Stream.ofNullable(System.getProperty("chaos.history"))
+        .map(
+            file ->
+                DynamicTest.dynamicTest(
+                    file,
+                    () -> {
+                      History history = History.read(List.of(Path.of(file)));
+                      assertEquals(List.of(), HistoryVerdict.of(history).findings());
+                    }));
   }
 
   private static void skip(Schedule schedule) {

@@ -1,7 +1,6 @@
 package io.redlock.lease;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
@@ -9,10 +8,12 @@ import io.redlock.testkit.Together;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import org.junit.jupiter.api.Test;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** The Lock view, used as a ReentrantLock is. */
 @Execution(ExecutionMode.CONCURRENT)
@@ -23,20 +24,19 @@ class LeaseLockTest {
 
   @RegisterExtension final LeaseMasters masters = new LeaseMasters();
 
-  @Test
-  void twoHundredThreadsCountRight() throws Exception {
-    countRight(Executors.newFixedThreadPool(200));
+  /** Of the platform, and virtual ones from Java 21 on. */
+  static Stream<ExecutorService> threads() throws Exception {
+    return Runtime.version().feature() < 21
+        ? Stream.of(Executors.newFixedThreadPool(200))
+        : Stream.of(
+            Executors.newFixedThreadPool(200),
+            (ExecutorService)
+                Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null));
   }
 
-  @Test
-  void twoHundredVirtualThreadsCountRight() throws Exception {
-    assumeTrue(Runtime.version().feature() >= 21, "virtual threads need Java 21");
-    countRight(
-        (ExecutorService)
-            Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null));
-  }
-
-  private void countRight(ExecutorService threads) throws Exception {
+  @ParameterizedTest
+  @MethodSource("threads")
+  void twoHundredThreadsCountRight(ExecutorService threads) throws Exception {
     LeaseLock lock = masters.connect().asLock(LeaseRequest.of("counter", TTL).renewFor(HOLD));
     int[] counter = {0}; // plain: only the lock orders it
     int rounds = 3;

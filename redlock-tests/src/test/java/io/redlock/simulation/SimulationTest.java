@@ -2,15 +2,18 @@ package io.redlock.simulation;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
 import io.redlock.testkit.Pinned;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongFunction;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvFileSource;
 
@@ -55,10 +58,14 @@ class SimulationTest {
   }
 
   /** One run with its trace, for a person. */
-  @Test
-  @EnabledIfSystemProperty(named = "simulation.seed", matches = "\\d+", disabledReason = "no seed")
-  void replay() {
-    SimPlan plan = SimPlan.of(Long.getLong("simulation.seed"));
+  @TestFactory
+  Stream<DynamicTest> replay() {
+    return Stream.ofNullable(Long.getLong("simulation.seed"))
+        .map(seed -> dynamicTest("seed " + seed, () -> replay(seed)));
+  }
+
+  private static void replay(long seed) {
+    SimPlan plan = SimPlan.of(seed);
     String faults = System.getProperty("simulation.faults");
     if (faults != null) {
       plan.only(SimPlan.faults(faults));
