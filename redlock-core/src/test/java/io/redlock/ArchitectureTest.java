@@ -19,11 +19,13 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -71,6 +73,13 @@ class ArchitectureTest {
               + "|thenComposeAsync|thenCombineAsync|thenAcceptBothAsync|runAfterBothAsync"
               + "|applyToEitherAsync|acceptEitherAsync|runAfterEitherAsync|handleAsync"
               + "|whenCompleteAsync|exceptionallyAsync|exceptionallyComposeAsync)\\s*\\(");
+
+  /** What formats text, or changes its case, as the language of the machine has it. */
+  private static final Pattern NO_LOCALE =
+      Pattern.compile(
+          "\\bformatted\\b|\\b(String|out|err)\\s*\\.\\s*(format|printf)\\b(?!\\s*\\(\\s*Locale\\b)"
+              + "|\\bto(Lower|Upper)Case\\b(?!\\s*\\(\\s*\\w)|\\bofPattern\\s*\\([^,]*?\\)"
+              + "|\\b(Formatter|DecimalFormat|NumberFormat|MessageFormat|SimpleDateFormat|Collator)\\b");
 
   private static final Pattern COMMENT_OR_LITERAL =
       Pattern.compile(
@@ -234,6 +243,49 @@ class ArchitectureTest {
     }
     places.values().removeIf(found -> found.size() == 1);
     assertEquals(Map.of(), places);
+  }
+
+  /** Of the whole project, its tests and tools too: it works, and prints the same, everywhere. */
+  @Test
+  void nothingDependsOnTheLanguageOfTheMachine() throws IOException {
+    List<String> found = new ArrayList<>();
+    for (Path folder : sourceFolders()) {
+      try (Stream<Path> files = Files.walk(folder)) {
+        for (Path file : files.filter(each -> each.toString().endsWith(".java")).toList()) {
+          withoutLocale(Files.readString(file)).forEach(fault -> found.add(file + ": " + fault));
+        }
+      }
+    }
+    assertEquals(List.of(), found);
+  }
+
+  private static List<String> withoutLocale(String source) {
+    String code = COMMENT_OR_LITERAL.matcher(source).replaceAll(" ");
+    return NO_LOCALE.matcher(code).results().map(MatchResult::group).toList();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '^',
+      textBlock =
+          """
+          "%d".formatted(1)                              | formatted
+          String . format("%d", 1)                       | String . format
+          System.out.printf("Locale.ROOT, %d", 1)        | out.printf
+          name.toLowerCase()                             | toLowerCase
+          names.map(String::toUpperCase)                 | toUpperCase
+          DateTimeFormatter.ofPattern("uuuu, Locale")    | ofPattern( )
+          new java.util.Formatter(out)                   | Formatter
+          String.format(Locale.ROOT, "%d", 1)            |
+          System.out.printf(locale, "%d", 1)             | out.printf
+          name.toLowerCase(Locale.ROOT)                  |
+          Character.toLowerCase(letter)                  |
+          DateTimeFormatter.ofPattern("uuuu", Locale.US) |
+          "String.format(1)" // name.toLowerCase()       |
+          """)
+  void whatDependsOnTheLanguageOfTheMachineIsSeen(String code, String found) {
+    assertEquals(found == null ? List.of() : List.of(found), withoutLocale(code));
   }
 
   private static List<Path> sourceFolders() throws IOException {

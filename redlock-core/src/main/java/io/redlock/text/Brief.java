@@ -97,7 +97,7 @@ public final class Brief {
         printed.appendCodePoint(character);
       } else {
         for (char each : Character.toChars(character)) {
-          printed.append(String.format("\\u%04x", (int) each));
+          printed.append(String.format(Locale.ROOT, "\\u%04x", (int) each));
         }
       }
       at += Character.charCount(character);

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -87,7 +88,9 @@ public final class Scenes {
         return commands;
       }
       return isShort()
-          ? String.format("%-" + width + "s", commands) + ARROW + String.join(BAR, came())
+          ? String.format(Locale.ROOT, "%-" + width + "s", commands)
+              + ARROW
+              + String.join(BAR, came())
           : commands + below();
     }
 

@@ -40,9 +40,11 @@ final class ChaosRun {
           struck,
           verdict.unfencedLosses(),
           schedule.changes()
-              ? "longest gap %d ms in %d s that count, "
-                  .formatted(
-                      verdict.longestGapNanos() / 1_000_000, verdict.servedNanos() / 1_000_000_000)
+              ? String.format(
+                  Locale.ROOT,
+                  "longest gap %d ms in %d s that count, ",
+                  verdict.longestGapNanos() / 1_000_000,
+                  verdict.servedNanos() / 1_000_000_000)
               : "",
           verdict.findings().size(),
           took.toMillis() / 1e3);
@@ -55,11 +57,17 @@ final class ChaosRun {
               .limit(20)
               .map(finding -> "  " + finding.invariant() + ": " + finding.what() + "\n")
               .collect(Collectors.joining());
-      return """
+      return String.format(
+          Locale.ROOT,
+          """
           %s
           %s  history and picture in %s
-            once more: -Dtest=ChaosTest -Dchaos.schedule=%s -Dchaos.seed=%d"""
-          .formatted(summary(), found, folder.toAbsolutePath(), schedule.name(), seed);
+            once more: -Dtest=ChaosTest -Dchaos.schedule=%s -Dchaos.seed=%d""",
+          summary(),
+          found,
+          folder.toAbsolutePath(),
+          schedule.name(),
+          seed);
     }
   }
 

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -83,8 +84,11 @@ final class PacketLoss {
   }
 
   private static String lossOf(int port, int percent) {
-    return "-p tcp -m multiport --ports %d -m statistic --mode random --probability %s -j DROP"
-        .formatted(port, percent / 100.0);
+    return String.format(
+        Locale.ROOT,
+        "-p tcp -m multiport --ports %d -m statistic --mode random --probability %s -j DROP",
+        port,
+        percent / 100.0);
   }
 
   private static List<String> iptables(String action, String chain, String rule) {

@@ -110,28 +110,41 @@ final class PeersPage {
     double ours = perRun(PeerLibrary.REDLOCK, common, "locks");
     if (theirs > ours) {
       found.add(
-          "- **%s** acquired more locks in the schedules that both played: %.0f a run, against %.0f."
-              .formatted(peer.title, theirs, ours));
+          String.format(
+              Locale.ROOT,
+              "- **%s** acquired more locks in the schedules that both played: %.0f a run, against %.0f.",
+              peer.title,
+              theirs,
+              ours));
     }
     List<String> sooner = new ArrayList<>();
     for (Schedule schedule : common) {
       long gap = records.count(peer, schedule.name(), "gap");
       long ourGap = records.count(PeerLibrary.REDLOCK, schedule.name(), "gap");
       if (gap > 0 && gap + 200 < ourGap) {
-        sooner.add("`%s` (%,d ms, against %,d ms)".formatted(schedule.name(), gap, ourGap));
+        sooner.add(
+            String.format(
+                Locale.ROOT, "`%s` (%,d ms, against %,d ms)", schedule.name(), gap, ourGap));
       }
     }
     if (!sooner.isEmpty()) {
       found.add(
-          "- **%s** had a shorter longest time without any acquire in %s."
-              .formatted(peer.title, String.join(", ", sooner)));
+          String.format(
+              Locale.ROOT,
+              "- **%s** had a shorter longest time without any acquire in %s.",
+              peer.title,
+              String.join(", ", sooner)));
     }
     double lost = perRun(peer, common, "lost");
     double ourLost = perRun(PeerLibrary.REDLOCK, common, "lost");
     if (lost < ourLost) {
       found.add(
-          "- **%s** lost fewer updates where no tokens are checked: %.1f in 1,000 runs, against %.1f."
-              .formatted(peer.title, 1_000 * lost, 1_000 * ourLost));
+          String.format(
+              Locale.ROOT,
+              "- **%s** lost fewer updates where no tokens are checked: %.1f in 1,000 runs, against %.1f.",
+              peer.title,
+              1_000 * lost,
+              1_000 * ourLost));
     }
   }
 
@@ -213,9 +226,12 @@ final class PeersPage {
     return played.stream()
         .map(
             peer ->
-                "- **%s**, %s: %s."
-                    .formatted(
-                        peer.title, String.join(", ", records.versions(peer)), peer.settings))
+                String.format(
+                    Locale.ROOT,
+                    "- **%s**, %s: %s.",
+                    peer.title,
+                    String.join(", ", records.versions(peer)),
+                    peer.settings))
         .collect(joining("\n"));
   }
 
@@ -231,7 +247,9 @@ final class PeersPage {
   private static String shortest(PeerRecords.Shortest each) {
     List<HistoryEvent> events = each.history().events();
     long start = events.isEmpty() ? 0 : events.get(0).atNanos();
-    return """
+    return String.format(
+        Locale.ROOT,
+        """
         ### %s: %s
 
         Schedule `%s`, seed %s, version %s. [History](peers/%6$s.tsv), [picture](peers/%6$s.html) \
@@ -247,17 +265,16 @@ final class PeersPage {
         ```
         ./mvnw -Ppeers -pl redlock-tests/peers -am test -Dtest=PeerChaosTest \
         -Dsurefire.failIfNoSpecifiedTests=false -Dpeers.only=%9$s -Dpeers.schedule=%3$s -Dpeers.seed=%4$s
-        ```"""
-        .formatted(
-            each.peer().title,
-            KINDS.get(each.kind()),
-            each.text("schedule"),
-            each.text("seed"),
-            each.text("version"),
-            each.name(),
-            events.stream().limit(40).map(event -> line(event, start)).collect(joining("\n")),
-            each.text("what"),
-            each.peer().id());
+        ```""",
+        each.peer().title,
+        KINDS.get(each.kind()),
+        each.text("schedule"),
+        each.text("seed"),
+        each.text("version"),
+        each.name(),
+        events.stream().limit(40).map(event -> line(event, start)).collect(joining("\n")),
+        each.text("what"),
+        each.peer().id());
   }
 
   private static String line(HistoryEvent event, long startNanos) {

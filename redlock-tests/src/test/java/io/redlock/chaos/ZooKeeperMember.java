@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /** A member of an ensemble: keeps its data when it is killed. */
 final class ZooKeeperMember implements ChaosServer {
@@ -40,7 +41,11 @@ final class ZooKeeperMember implements ChaosServer {
     for (int id = 1; id <= count; id++) {
       ensemble.add(
           String.format(
-              "server.%d=127.0.0.1:%d:%d", id, RedisServer.freePort(), RedisServer.freePort()));
+              Locale.ROOT,
+              "server.%d=127.0.0.1:%d:%d",
+              id,
+              RedisServer.freePort(),
+              RedisServer.freePort()));
     }
     List<ZooKeeperMember> members = new ArrayList<>();
     for (int id = 1; id <= count; id++) {

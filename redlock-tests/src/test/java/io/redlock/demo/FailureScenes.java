@@ -13,6 +13,7 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 
 /** The scenes in which masters die: two may die, three are too many. */
@@ -136,7 +137,9 @@ final class FailureScenes {
     Await.until("all vote again", () -> DemoMasters.notUp(alice) + DemoMasters.notUp(bob) == 0);
     stage.check(
         DemoMasters.notUp(alice) == 0,
-        "After %s and a bit no earlier lease can be valid: they vote."
-            .formatted(seconds(DemoMasters.MAX_TTL)));
+        String.format(
+            Locale.ROOT,
+            "After %s and a bit no earlier lease can be valid: they vote.",
+            seconds(DemoMasters.MAX_TTL)));
   }
 }

@@ -8,6 +8,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 
 /** The scene that shows the need for fencing tokens: a holder hangs, wakes up late, and goes on. */
@@ -41,8 +42,11 @@ final class HangingHolderScene {
     alices.ended().thenAccept(end -> told.complete(new Told(System.nanoTime() - startNanos, end)));
     stage.check(
         alices.isValid(),
-        "Alice holds the register's lock with token %d, for %s."
-            .formatted(alices.fencingToken(), seconds(deadlineNanos)));
+        String.format(
+            Locale.ROOT,
+            "Alice holds the register's lock with token %d, for %s.",
+            alices.fencingToken(),
+            seconds(deadlineNanos)));
     stage.check(register.write("alice", alices.fencingToken()), "The register accepts her write.");
     Runnable work =
         () -> {
@@ -62,8 +66,11 @@ final class HangingHolderScene {
     Told loss = Await.value("alice is told", told);
     stage.check(
         loss.end().cause() == LeaseEnd.Cause.EXPIRED && loss.atNanos() < deadlineNanos,
-        "After %s Alice is notified that her lease is lost, %s before its deadline."
-            .formatted(seconds(loss.atNanos()), seconds(deadlineNanos - loss.atNanos())));
+        String.format(
+            Locale.ROOT,
+            "After %s Alice is notified that her lease is lost, %s before its deadline.",
+            seconds(loss.atNanos()),
+            seconds(deadlineNanos - loss.atNanos())));
     Acquired bobs = Await.value("bob gets his turn", waiting);
     stage.check(
         bobs.atNanos() >= deadlineNanos,

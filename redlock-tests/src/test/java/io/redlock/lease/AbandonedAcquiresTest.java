@@ -14,6 +14,7 @@ import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -74,8 +75,12 @@ class AbandonedAcquiresTest {
     Await.until("nothing is queued", () -> lanes.stream().allMatch(TestLanes::isIdle));
     Await.until("no thread is left", () -> threads.containsAll(Threads.ofLockServices()));
     System.out.printf(
+        Locale.ROOT,
         "abandoned acquires: %d in %d ms, %s; the last key was gone after %d ms%n",
-        CALLS, (endNanos - startNanos) / 1_000_000, outcomes, cleanMillis);
+        CALLS,
+        (endNanos - startNanos) / 1_000_000,
+        outcomes,
+        cleanMillis);
 
     for (String outcome : List.of("interrupted", "cancelled", "timed out", "acquired")) {
       assertTrue(outcomes.getOrDefault(outcome, 0) > CALLS / 100, outcome + " in " + outcomes);

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -101,9 +102,13 @@ class LossTest {
     stop.set(true);
     masters.resume(ALL);
     System.out.printf(
+        Locale.ROOT,
         "loss of %d leases with 5 stopped nodes: told at most %.1f ms after the margin of %d ms began"
             + " and at least %d ms before the first node let go%n",
-        count, latest / 1e6, MARGIN.toMillis(), least / 1_000_000);
+        count,
+        latest / 1e6,
+        MARGIN.toMillis(),
+        least / 1_000_000);
     assertTrue(latest < MARGIN.toNanos(), "told " + latest + " ns after the margin began");
     assertTrue(least > 0, "a node let go " + -least + " ns before the holder was told");
     assertEquals(0, stillValid.get());
@@ -176,8 +181,9 @@ class LossTest {
         long spread = ThreadLocalRandom.current().nextLong(2_000_000) - 1_000_000;
         racers.execute(
             () -> {
-              while (lease.remaining().toNanos() > Math.max(0, spread)) {
-                Thread.onSpinWait();
+              for (long left = 1; left > 0; ) {
+                left = lease.remaining().toNanos() - Math.max(0, spread);
+                LockSupport.parkNanos(left);
               }
               lease.releaseAsync();
               lease.close();

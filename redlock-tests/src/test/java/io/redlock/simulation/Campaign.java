@@ -132,7 +132,9 @@ final class Campaign {
     Unchecked.io(() -> Files.createDirectories(TRACES));
     Unchecked.io(() -> Files.write(file, lines));
     List<String> last = lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size());
-    return """
+    return String.format(
+        Locale.ROOT,
+        """
     %s, %s: %s
       %s, %s
       faults: %s
@@ -142,18 +144,17 @@ final class Campaign {
       whole trace: redlock-tests/%s
       its end:
     %s\
-    """
-        .formatted(
-            what,
-            seed,
-            world.violation(),
-            small,
-            small.change,
-            small.faults.stream().map(fault -> fault.meaning).toList(),
-            seed,
-            small.faultNames(),
-            file,
-            String.join("\n", last));
+    """,
+        what,
+        seed,
+        world.violation(),
+        small,
+        small.change,
+        small.faults.stream().map(fault -> fault.meaning).toList(),
+        seed,
+        small.faultNames(),
+        file,
+        String.join("\n", last));
   }
 
   /** Leaves out one kind of fault after the other, as long as the violation remains. */

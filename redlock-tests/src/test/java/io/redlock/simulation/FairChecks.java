@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -189,12 +190,13 @@ final class FairChecks {
       world.violated(
           SimInvariant.I14,
           () ->
-              "%s after %d ms behind %d others, each good for %d ms"
-                  .formatted(
-                      what.get(),
-                      waitedNanos / SimPlan.MILLI,
-                      winner.ahead,
-                      turnNanos / SimPlan.MILLI));
+              String.format(
+                  Locale.ROOT,
+                  "%s after %d ms behind %d others, each good for %d ms",
+                  what.get(),
+                  waitedNanos / SimPlan.MILLI,
+                  winner.ahead,
+                  turnNanos / SimPlan.MILLI));
     }
   }
 
@@ -216,8 +218,12 @@ final class FairChecks {
       world.violated(
           SimInvariant.I14,
           () ->
-              "%s comes %d ms after %s was free"
-                  .formatted(hold, idleNanos / SimPlan.MILLI, winner.name));
+              String.format(
+                  Locale.ROOT,
+                  "%s comes %d ms after %s was free",
+                  hold,
+                  idleNanos / SimPlan.MILLI,
+                  winner.name));
     }
   }
 

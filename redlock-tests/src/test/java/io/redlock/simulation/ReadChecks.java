@@ -4,6 +4,7 @@ import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel.Cell;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
@@ -94,8 +95,12 @@ final class ReadChecks {
       world.violated(
           SimInvariant.I24,
           () ->
-              "%s waits to read %s for %d ms, and nobody writes"
-                  .formatted(call.process, call.name, nanos / SimPlan.MILLI));
+              String.format(
+                  Locale.ROOT,
+                  "%s waits to read %s for %d ms, and nobody writes",
+                  call.process,
+                  call.name,
+                  nanos / SimPlan.MILLI));
     }
   }
 }

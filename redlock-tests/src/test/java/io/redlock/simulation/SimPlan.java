@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -450,17 +451,18 @@ final class SimPlan {
 
   @Override
   public String toString() {
-    return ("seed %d: %d nodes, %d clients of %d callers, %d resources, maxTtl %d ms,"
-            + " node timeout %d ms, skew %d ms, faults %s")
-        .formatted(
-            seed,
-            nodes,
-            clients,
-            sessions,
-            resources,
-            maxTtlMillis,
-            nodeTimeoutNanos / MILLI,
-            skewMicros / 1_000,
-            faults);
+    return String.format(
+        Locale.ROOT,
+        "seed %d: %d nodes, %d clients of %d callers, %d resources, maxTtl %d ms,"
+            + " node timeout %d ms, skew %d ms, faults %s",
+        seed,
+        nodes,
+        clients,
+        sessions,
+        resources,
+        maxTtlMillis,
+        nodeTimeoutNanos / MILLI,
+        skewMicros / 1_000,
+        faults);
   }
 }

@@ -3,6 +3,7 @@ package io.redlock.simulation;
 import io.redlock.spi.NodeRequest;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
@@ -95,8 +96,13 @@ final class WorkChecks {
       world.violated(
           SimInvariant.I19,
           () ->
-              "%s was extended %d times: by its holder %d times, for %d lost pasts"
-                  .formatted(hold, work.extendRounds, work.extendsOfItsHolder, lost));
+              String.format(
+                  Locale.ROOT,
+                  "%s was extended %d times: by its holder %d times, for %d lost pasts",
+                  hold,
+                  work.extendRounds,
+                  work.extendsOfItsHolder,
+                  lost));
     }
   }
 }

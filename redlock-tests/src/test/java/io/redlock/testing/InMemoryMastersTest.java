@@ -97,8 +97,7 @@ class InMemoryMastersTest {
   @Test
   void clientWithoutALabelIsNamedByItsNumber() throws Exception {
     masters.connect().acquire("orders/42", TTL);
-    assertEquals(
-        Optional.of("client-2"), redlock.operations().inspect("orders/42").holder());
+    assertEquals(Optional.of("client-2"), redlock.operations().inspect("orders/42").holder());
   }
 
   @Test

@@ -22,6 +22,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -240,8 +241,11 @@ class AgreementTest {
     awaitUp(service);
     Redlock wrong = client(settings(list(1, 2, 3)));
     String difference =
-        "missing [127.0.0.1:%d], foreign [127.0.0.1:%d]"
-            .formatted(servers.get(0).port(), servers.get(3).port());
+        String.format(
+            Locale.ROOT,
+            "missing [127.0.0.1:%d], foreign [127.0.0.1:%d]",
+            servers.get(0).port(),
+            servers.get(3).port());
     assertKeptOut(wrong, difference, 1, 2, 3);
     awaitLease(service);
   }

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.IntSummaryStatistics;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -128,8 +129,12 @@ class ContentionTest {
     int least = turns.getMin();
     int most = turns.getMax();
     System.out.printf(
+        Locale.ROOT,
         "contention under faults: %d turns, %d to %d per client, longest wait %d ms%n",
-        turns.getSum(), least, most, longestWaitNanos / 1_000_000);
+        turns.getSum(),
+        least,
+        most,
+        longestWaitNanos / 1_000_000);
     assertTrue(turns.getSum() > 4 * CLIENTS, turns::toString);
     assertTrue(least > 0 && most <= 2 * least + 2 * THREADS, turns::toString);
   }

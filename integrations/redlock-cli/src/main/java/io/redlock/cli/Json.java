@@ -1,6 +1,7 @@
 package io.redlock.cli;
 
 import java.util.Collection;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +31,7 @@ final class Json {
     StringBuilder quoted = new StringBuilder("\"");
     for (char each : text.toCharArray()) {
       if (each < ' ' || each > '~') {
-        quoted.append(String.format("\\u%04x", (int) each));
+        quoted.append(String.format(Locale.ROOT, "\\u%04x", (int) each));
       } else {
         quoted.append(each == '"' || each == '\\' ? "\\" : "").append(each);
       }

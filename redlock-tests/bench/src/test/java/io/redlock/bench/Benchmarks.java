@@ -121,13 +121,15 @@ public final class Benchmarks {
       return "";
     }
     return String.format(
+        Locale.ROOT,
         """
 
         **The machine was busy**: a load of %s on %d processors before the run. Read no more than \
         the order of magnitude from it, and repeat it on a quiet machine. Peers with more threads \
         and processes suffer most.
         """,
-        LOAD, processors);
+        LOAD,
+        processors);
   }
 
   private static String masters() {

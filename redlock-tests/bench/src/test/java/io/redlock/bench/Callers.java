@@ -110,12 +110,14 @@ final class Callers {
     head.addAll(peers());
     report.table(
         "Number of callers",
-        """
+        String.format(
+            Locale.ROOT,
+            """
         Cycles a second on Java %d, medians of the rounds: up to %d callers in platform threads, \
         more in virtual ones; node timeout 14 s. Peers that need connections for each caller are \
-        measured with fewer callers."""
-            .formatted(
-                perSecond.containsKey(MANY) ? 25 : Runtime.version().feature(), MOST_OF_THREADS),
+        measured with fewer callers.""",
+            perSecond.containsKey(MANY) ? 25 : Runtime.version().feature(),
+            MOST_OF_THREADS),
         head,
         rows,
         0);

@@ -4,6 +4,7 @@ import io.redlock.testbed.RedisServers;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.LongSummaryStatistics;
 import java.util.Map;
 
@@ -14,8 +15,11 @@ record Contention(Report report) {
 
   /** What all peers do. */
   static final String WORKLOAD =
-      "%d JVMs with %d threads each contend for one resource and release it at once."
-          .formatted(PROCESSES, Contender.THREADS);
+      String.format(
+          Locale.ROOT,
+          "%d JVMs with %d threads each contend for one resource and release it at once.",
+          PROCESSES,
+          Contender.THREADS);
 
   private static final Rounds ROUNDS = Rounds.ofMillis(5, 3_000, 4_000);
 

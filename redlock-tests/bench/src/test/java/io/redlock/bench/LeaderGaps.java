@@ -4,6 +4,7 @@ import io.redlock.testbed.RedisServers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * How long nobody leads: from the moment at which a leader resigns, is killed or is stopped, to the
@@ -34,11 +35,16 @@ record LeaderGaps(Report report) {
       rows.add(row("is stopped", rounds, redlock, latch, Election::stop));
       report.table(
           "How long nobody leads",
-          """
+          String.format(
+              Locale.ROOT,
+              """
           %d candidates with a ttl of %d s, on five masters; %d times each. Beside them, \
           Curator's `LeaderLatch` on three members of ZooKeeper with a session of the same length \
-          and a tick of %d ms. From the fault to the beginning of the next leader's work."""
-              .formatted(CANDIDATES, TTL.toSeconds(), rounds, TICK_MILLIS),
+          and a tick of %d ms. From the fault to the beginning of the next leader's work.""",
+              CANDIDATES,
+              TTL.toSeconds(),
+              rounds,
+              TICK_MILLIS),
           List.of("the leader", "median (ms)", "longest", "`LeaderLatch`, median", "longest"),
           rows);
     }

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -155,7 +156,8 @@ record Readers(Report report) {
     }
     report.table(
         "Memory of readers",
-        String.format("Of one name with %,d readers on a master, as it counts them.", MANY),
+        String.format(
+            Locale.ROOT, "Of one name with %,d readers on a master, as it counts them.", MANY),
         List.of("", "bytes", "bytes per reader"),
         List.of(
             memory("while they read", held), memory("when they have ended", bytes(master, name))));
@@ -187,10 +189,13 @@ record Readers(Report report) {
         waits("Redisson, write lock", locks(redisson, true), locks(redisson, false), PATIENCE));
     report.table(
         "A writer behind " + CROWD + " readers",
-        """
+        String.format(
+            Locale.ROOT,
+            """
         Each reader holds for up to %d ms, and asks again at once. Writers that are not fair give \
-        up after %d s. Leases of readers are renewed."""
-            .formatted(HOLD_MILLIS, PATIENCE.toSeconds()),
+        up after %d s. Leases of readers are renewed.""",
+            HOLD_MILLIS,
+            PATIENCE.toSeconds()),
         List.of("", "of " + TURNS + " turns", "median wait (ms)", "longest (ms)"),
         rows);
   }

@@ -73,7 +73,7 @@ final class RenewedLeases {
       report.target(
           "10,000 renewed leases",
           "no thread each",
-          String.format("%+d threads", threads),
+          String.format(Locale.ROOT, "%+d threads", threads),
           threads < 10);
       if (valid != LEASES || lost.sum() != 0) {
         throw new IllegalStateException(valid + " of " + LEASES + " leases are valid");
@@ -103,7 +103,7 @@ final class RenewedLeases {
     List<String> row = new ArrayList<>(renewals);
     row.add(Long.toString(bytesAtFirst));
     row.add(Long.toString(bytesAtLast));
-    row.add(String.format("%+d", threads));
+    row.add(String.format(Locale.ROOT, "%+d", threads));
     report.table(
         "Renewed leases",
         String.format(

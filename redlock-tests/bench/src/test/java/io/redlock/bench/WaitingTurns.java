@@ -9,6 +9,7 @@ import io.redlock.testbed.RedisServers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -49,11 +50,13 @@ record WaitingTurns(Report report) {
   private void show(Turns near, Turns far) {
     report.table(
         "Waiting in turn",
-        """
+        String.format(
+            Locale.ROOT,
+            """
         Two fair clients in one JVM pass a resource back and forth; medians of the last round. On \
         loopback the processors are the limit. With masters %d ms away, each way, the network is \
-        the limit: a turn takes two round trips, an acquire one."""
-            .formatted(AWAY.toMillis()),
+        the limit: a turn takes two round trips, an acquire one.""",
+            AWAY.toMillis()),
         List.of("", "on loopback", "masters away"),
         List.of(
             row("uncontended acquire, right after another cycle", near.alone, far.alone),
@@ -195,7 +198,7 @@ record WaitingTurns(Report report) {
         Integer.toString(clients.size()),
         fair ? "fair" : "backoff",
         Report.number(CONTENDED_TURNS / seconds),
-        String.format(java.util.Locale.ROOT, "%.1f", scripts / CONTENDED_TURNS));
+        String.format(Locale.ROOT, "%.1f", scripts / CONTENDED_TURNS));
   }
 
   private static long scripts(RedisServer server) {

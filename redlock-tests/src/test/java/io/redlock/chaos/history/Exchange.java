@@ -1,6 +1,7 @@
 package io.redlock.chaos.history;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -61,6 +62,7 @@ record Exchange(
   @Override
   public String toString() {
     String kind = isShared ? "shared " + operation : operation;
-    return "%s %s %s with token %s: %s".formatted(node, kind, owner, token, verdict);
+    return String.format(
+        Locale.ROOT, "%s %s %s with token %s: %s", node, kind, owner, token, verdict);
   }
 }

@@ -2,6 +2,7 @@ package io.redlock.chaos.history;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -102,6 +103,6 @@ final class ObservedHold {
   @Override
   public String toString() {
     String kind = isShared ? "shared lease" : "lease";
-    return "%s's %s on %s with token %s".formatted(actor, kind, resources, token);
+    return String.format(Locale.ROOT, "%s's %s on %s with token %s", actor, kind, resources, token);
   }
 }

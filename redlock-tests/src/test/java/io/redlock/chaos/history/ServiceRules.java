@@ -6,6 +6,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -99,8 +100,11 @@ final class ServiceRules {
       countedNanos += nanos;
       if (nanos > LONGEST_NANOS + pulse.timeoutNanos) {
         String what =
-            "%s acquired and extended nothing for %s ms, although its majorities were well"
-                .formatted(actor, nanos / RunSettings.MILLI);
+            String.format(
+                Locale.ROOT,
+                "%s acquired and extended nothing for %s ms, although its majorities were well",
+                actor,
+                nanos / RunSettings.MILLI);
         findings.add(SimInvariant.I23, gap.toNanos(), what);
       }
     }

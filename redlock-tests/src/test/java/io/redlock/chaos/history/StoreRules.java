@@ -3,6 +3,7 @@ package io.redlock.chaos.history;
 import io.redlock.simulation.SimInvariant;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
@@ -70,7 +71,12 @@ final class StoreRules {
   private void confirmed(String resource, Cell cell, History history) {
     if (cell.fenced < cell.confirmed) {
       String what =
-          "%s: %s updates confirmed, %s there".formatted(resource, cell.confirmed, cell.fenced);
+          String.format(
+              Locale.ROOT,
+              "%s: %s updates confirmed, %s there",
+              resource,
+              cell.confirmed,
+              cell.fenced);
       findings.add(SimInvariant.I4, history.endNanos(), what);
     }
   }

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -85,8 +86,13 @@ public final class Picture {
 
   private String part(Lane.Part part) {
     String mark = part.mark().isEmpty() ? "" : "," + quote(part.mark());
-    return "[%d,%d,%s%s]"
-        .formatted(micros(part.fromNanos()), micros(part.toNanos()), quote(part.text()), mark);
+    return String.format(
+        Locale.ROOT,
+        "[%d,%d,%s%s]",
+        micros(part.fromNanos()),
+        micros(part.toNanos()),
+        quote(part.text()),
+        mark);
   }
 
   private String violation(Finding finding) {

@@ -127,8 +127,13 @@ final class PictureLanes {
         Set.of("GRANT", "EXTENDED", "JOINED", "RELEASED").contains(verdict)
             || event.text("op").equals("release");
     String text =
-        "%s %s with token %s: %s"
-            .formatted(event.text("op"), event.text("resources"), event.text("token"), verdict);
+        String.format(
+            Locale.ROOT,
+            "%s %s with token %s: %s",
+            event.text("op"),
+            event.text("resources"),
+            event.text("token"),
+            verdict);
     node(event.actor()).moment(yes ? Kind.YES : Kind.NO, event.atNanos(), text);
   }
 

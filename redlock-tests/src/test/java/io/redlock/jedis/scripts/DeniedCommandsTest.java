@@ -23,6 +23,7 @@ import io.redlock.testbed.RequiresRedis;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -344,7 +345,7 @@ class DeniedCommandsTest {
   private static long nowMicros() {
     List<?> time = (List<?>) command("TIME");
     return Long.parseLong(
-        time.get(0) + String.format("%06d", Long.parseLong((String) time.get(1))));
+        time.get(0) + String.format(Locale.ROOT, "%06d", Long.parseLong((String) time.get(1))));
   }
 
   private static TreeMap<String, String> stored() {

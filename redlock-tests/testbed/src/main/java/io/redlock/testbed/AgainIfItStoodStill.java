@@ -8,6 +8,7 @@ import java.lang.annotation.Target;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.Locale;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -58,8 +59,11 @@ public @interface AgainIfItStoodStill {
               throw e;
             }
             System.out.printf(
+                Locale.ROOT,
                 "%s shows nothing, played again: this process stood still for %d ms, and then: %s%n",
-                context.getUniqueId(), machine.longest().toMillis(), e);
+                context.getUniqueId(),
+                machine.longest().toMillis(),
+                e);
           }
         }
       }
