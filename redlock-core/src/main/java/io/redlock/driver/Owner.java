@@ -95,12 +95,9 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
 
   // What is due.
 
-  /** Does what is due for this holder from now on. */
-  void watch(Holder watched) {
-    synchronized (this) {
-      holder = watched;
-    }
-    wake();
+  /** Sets whose lease it is, before others can find that. */
+  synchronized void hold(Holder held) {
+    holder = held;
   }
 
   @Override

@@ -30,7 +30,9 @@ enum ThreadScenes {
   /** Candidates lead, resign and are closed, by their work and by others. */
   LEAD(ThreadScenes::lead),
   /** Locks for reading and writing are locked again, tried, unlocked. */
-  LOCKS(ThreadScenes::locks);
+  LOCKS(ThreadScenes::locks),
+  /** Masters lose their data while a lease begins, which is then confirmed. */
+  RESET(ThreadScenes::reset);
 
   private static final String NAME = "orders/42";
   private static final LeaseRequest REQUEST = LeaseRequest.of(NAME, ThreadWorld.TTL);
@@ -185,5 +187,18 @@ enum ThreadScenes {
         lock.unlock();
       }
     }
+  }
+
+  private static void reset(ThreadWorld world, SplittableRandom random) {
+    Redlock service = world.service(random.nextInt(2));
+    List<Lease> held = new CopyOnWriteArrayList<>();
+    world.thread(() -> service.tryAcquire(REQUEST).lease().ifPresent(held::add));
+    world.thread(world::reset);
+    world.atTheEnd(
+        () -> {
+          world.settle();
+          held.forEach(world::isLocked);
+          held.forEach(Lease::close);
+        });
   }
 }

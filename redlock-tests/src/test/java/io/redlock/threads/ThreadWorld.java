@@ -4,10 +4,14 @@ import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.driver.RedlockBuilder;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
 import io.redlock.testkit.FakeTicker;
 import io.redlock.testkit.InMemoryNode;
 import io.redlock.testkit.InMemoryServer;
@@ -18,6 +22,8 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
@@ -50,6 +56,7 @@ final class ThreadWorld {
   private final Thread user = new Thread(this::callBack, "user");
   private final List<Thread> threads = new ArrayList<>();
   private final List<InMemoryServer> servers = new ArrayList<>();
+  private final List<WatchedNode> nodes = new ArrayList<>(); // of both services
   private final List<Redlock> services = new ArrayList<>();
   private Body end = () -> {};
 
@@ -71,10 +78,11 @@ final class ThreadWorld {
   }
 
   private Redlock connect(int service) {
-    List<InMemoryNode> own = new ArrayList<>();
+    List<WatchedNode> own = new ArrayList<>();
     for (InMemoryServer server : servers) {
-      own.add(new InMemoryNode("master-" + own.size(), server));
+      own.add(new WatchedNode(new InMemoryNode("master-" + own.size(), server)));
     }
+    nodes.addAll(own);
     return RedlockBuilder.over(own)
         .callbackExecutor(service == 0 ? Runnable::run : callbacks::add)
         .ticker(ticker)
@@ -178,6 +186,12 @@ final class ThreadWorld {
   /** Lets time pass that no thread waits for: leases are renewed, or expire. */
   void pass(Duration span) {
     time.pass(span);
+  }
+
+  /** The masters lose all data, and each service notices. */
+  void reset() {
+    servers.forEach(InMemoryServer::loseData);
+    nodes.forEach(node -> node.observer().onReset("lost its data"));
   }
 
   /** Waits until nothing is due soon, and the user was told of all that has happened. */
@@ -347,5 +361,50 @@ final class ThreadWorld {
 
     @Override
     public void close() {} // it outlives the services
+  }
+
+  /** A node whose resets a test reports. */
+  private static final class WatchedNode implements LockNode {
+    private final InMemoryNode node;
+    private @Nullable Observer observer; // set before any thread starts
+
+    WatchedNode(InMemoryNode node) {
+      this.node = node;
+    }
+
+    Observer observer() {
+      return Objects.requireNonNull(observer);
+    }
+
+    @Override
+    public String name() {
+      return node.name();
+    }
+
+    @Override
+    public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
+      this.observer = observer;
+      node.start(ticker, scheduler, observer);
+    }
+
+    @Override
+    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+      return node.send(request, slot, handler);
+    }
+
+    @Override
+    public OptionalLong clockOffsetMicros() {
+      return node.clockOffsetMicros();
+    }
+
+    @Override
+    public NodeStatus status() {
+      return node.status();
+    }
+
+    @Override
+    public void close() {
+      node.close();
+    }
   }
 }
