@@ -114,28 +114,25 @@ final class LeaderCandidate implements Leadership {
         return;
       }
       goesOn = !closed && !context.closed.get();
-      if (!goesOn) {
-        phase = Phase.OVER;
-      }
+      callLater(goesOn); // first, because even a line takes memory
       if (closed) {
         return;
       }
     }
     if (goesOn) {
-      callLater(); // first, because even a line takes memory
       Log.LOG.warn("{} could not campaign; it tries again", this, failure);
     } else {
       Log.LOG.info("{} ends: its Redlock was closed", this);
     }
   }
 
-  private void callLater() {
-    synchronized (this) {
-      phase = closed ? Phase.OVER : Phase.PAUSES;
-      if (!closed) {
-        dueNanos = context.ticker.monotonicNanos() + ttlNanos / 3;
-        pause = context.scheduler.schedule(this::comeDue, ttlNanos / 3);
-      }
+  /** Pauses if this candidate goes on; else it is over. */
+  private void callLater(boolean goesOn) {
+    assert Thread.holdsLock(this);
+    phase = goesOn ? Phase.PAUSES : Phase.OVER;
+    if (goesOn) {
+      dueNanos = context.ticker.monotonicNanos() + ttlNanos / 3;
+      pause = context.scheduler.schedule(this::comeDue, ttlNanos / 3);
     }
   }
 
@@ -223,7 +220,9 @@ final class LeaderCandidate implements Leadership {
       term = null;
     }
     ended.complete();
-    callLater();
+    synchronized (this) {
+      callLater(!closed);
+    }
   }
 
   @Override
