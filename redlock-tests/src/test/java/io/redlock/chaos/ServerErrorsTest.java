@@ -52,7 +52,7 @@ class ServerErrorsTest {
     "NODE_DEMOTION, READONLY",
     "NODE_EVICTION, its maxmemory-policy allkeys-lru may evict locks",
     "NODE_FAILED_SAVE, MISCONF",
-    "NODE_RIGHT_LOST, The user executing the script can't run this command",
+    "NODE_RIGHT_LOST, the server denies",
     "NODE_PASSWORD, WRONGPASS",
     "NODE_BUSY, BUSY",
     "NODE_CROWDED, max number of clients reached",

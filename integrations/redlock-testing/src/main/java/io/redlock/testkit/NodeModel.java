@@ -22,7 +22,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Keys expire as in Redis, by whole milliseconds of the node's clock: a key that is set at
  * millisecond t to live p milliseconds is still there at t + p, with 0 ms to live, and gone at t +
- * p + 1.
+ * p + 1. Redis 8 may delete it at t + p already, in the background; no rule depends on that
+ * millisecond, which the drift allowance covers.
  *
  * <p>Not final, so that a test can break one rule and show that the explorer notices.
  */

@@ -44,6 +44,7 @@ final class Audits {
 
   private long number;
   private boolean underWay;
+  private boolean failed; // for an unknown reason, and not since
   private long dueNanos;
   private @Nullable Refresh refresh; // goes with each audit until one has its facts
   private long sentNanos; // the last that succeeded
@@ -133,6 +134,7 @@ final class Audits {
         return Answer.FOREIGN;
       }
       clock.learn(told.nodeMicros(), audit.sinceNanos, nowNanos);
+      failed = false;
       made = trust.judge(told, audit.sinceNanos, nowNanos, ticker, resets);
       refresh = made.refresh();
     }
@@ -147,13 +149,18 @@ final class Audits {
     return Answer.VERDICT;
   }
 
-  /** Returns the verdict that an error means; null if the error passes by itself. */
-  private static @Nullable Verdict hindered(JedisDataException error) {
+  /** Returns the verdict that an error means; null if it passes by itself, or may for once. */
+  private @Nullable Verdict hindered(JedisDataException error) {
     NodeReply reply = ReplyMapper.error(error);
     return switch (reply.kind()) {
       case MISCONFIGURED, DENIED -> Verdict.refused(reply.detail());
       case OUT_OF_MEMORY ->
           Verdict.abstains(-1, "its birth mark cannot be written: " + reply.detail(), null);
+      case UNKNOWN -> {
+        boolean isRepeated = failed;
+        failed = true;
+        yield isRepeated ? Verdict.refused(ReplyMapper.repeated(reply.detail())) : null;
+      }
       default -> null;
     };
   }

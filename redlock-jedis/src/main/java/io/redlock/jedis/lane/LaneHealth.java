@@ -38,6 +38,7 @@ final class LaneHealth {
   private boolean silenceIsLong;
   private boolean allowsAName; // of those that this connection has asked for
   private boolean deniesNames;
+  private final Set<Script> failed = EnumSet.noneOf(Script.class); // unexplained, and not since
 
   /**
    * The part of the state that follows from the last audit, while the node answers.
@@ -144,6 +145,7 @@ final class LaneHealth {
   void connected(Verdict verdict, long nowNanos) {
     allowsAName = false;
     deniesNames = false;
+    failed.clear();
     become(asStanding(Standing.of(verdict), nowNanos));
   }
 
@@ -188,7 +190,8 @@ final class LaneHealth {
       case GRANTED, EXTENDED, JOINED, RELEASED -> executed(script, reply, nowNanos);
       case MISCONFIGURED, DENIED -> misconfigured(script, reply, nowNanos);
       case OUT_OF_MEMORY -> outOfMemory(reply, nowNanos);
-      case UNREACHABLE, UNKNOWN -> {
+      case UNKNOWN -> unexplained(script, reply, nowNanos);
+      case UNREACHABLE -> {
         lastError = reply.detail();
         answered(nowNanos);
       }
@@ -201,6 +204,7 @@ final class LaneHealth {
   }
 
   private void executed(Script script, NodeReply reply, long nowNanos) {
+    failed.remove(script);
     allowsAName(nowNanos);
     boolean created =
         reply.kind() == NodeReply.Kind.GRANTED || reply.kind() == NodeReply.Kind.JOINED;
@@ -210,6 +214,17 @@ final class LaneHealth {
     }
     if (condition.state == State.SILENT || condition.denied.contains(script)) {
       become(asStanding(condition.standing, nowNanos));
+    }
+  }
+
+  /** A script that fails twice and is not executed in between is denied, whatever the words. */
+  private void unexplained(Script script, NodeReply reply, long nowNanos) {
+    if (failed.add(script)) {
+      lastError = reply.detail();
+      answered(nowNanos);
+    } else {
+      misconfigured(
+          script, NodeReply.of(reply.kind(), ReplyMapper.repeated(reply.detail())), nowNanos);
     }
   }
 

@@ -2,6 +2,7 @@ package io.redlock.jedis.scripts;
 
 import io.redlock.jedis.trust.BirthMark;
 import java.util.List;
+import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -18,8 +19,12 @@ final class Faults {
   static final String WRONG_PASSWORD =
       "WRONGPASS, the server refuses this user with this password: correct them in clientConfig or"
           + " in the environment (REDLOCK_NODES), or enable the user";
-  static final String ALLOW_COMMAND = ": allow it with ACL SETUSER";
-  static final String ALLOW_KEYS = ": allow redlock:* and the locks' own names with ACL SETUSER";
+  static final String DENIED_KEY =
+      "NOPERM, the server denies a key to this user: allow redlock:* and the locks' own names with"
+          + " ACL SETUSER <user> ~redlock:* ~<names>";
+  static final String DENIED_CHANNEL =
+      "NOPERM, the server denies a channel to this user: allow it with ACL SETUSER <user> &redlock:*";
+  static final String ALLOW_IT = ": allow it with ACL SETUSER";
 
   static final String FOREIGN_LOCK =
       "a key of another application has this name: choose another name or a keyPrefix, or delete the"
@@ -100,6 +105,16 @@ final class Faults {
       }
     }
     return null;
+  }
+
+  /** Returns the sentence for a command, as {@code ACL SETUSER} names it, that is denied. */
+  static String deniedCommand(String name) {
+    return "NOPERM, the server denies "
+        + name.toUpperCase(Locale.ROOT).replace('|', ' ')
+        + " to this user"
+        + ALLOW_IT
+        + " <user> +"
+        + name.toLowerCase(Locale.ROOT);
   }
 
   /** Returns the sentence for a command that the server does not know; its name may be empty. */

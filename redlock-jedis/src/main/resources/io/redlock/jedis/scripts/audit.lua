@@ -28,7 +28,7 @@ end
 
 return {
   ARGV[1],
-  field(server, 'redis_version') or '',
+  field(server, 'valkey_version') or field(server, 'redis_version') or '', -- Valkey has both
   field(server, 'run_id') or '',
   field(replication, 'role') or '',
   field(server, 'redis_mode') or field(server, 'server_mode') or '', -- the latter is Valkey's

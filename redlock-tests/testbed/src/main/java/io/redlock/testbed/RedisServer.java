@@ -196,14 +196,21 @@ public final class RedisServer implements AutoCloseable {
     return ((List<?>) command("KEYS", pattern)).stream().map(String::valueOf).sorted().toList();
   }
 
-  /** Returns true if this is that major version of Redis, or a later one. */
+  /** Returns true if this is that major version of Redis, or a later one; Valkey 8 is like 7. */
   public boolean isAtLeast(int major) {
+    return Integer.parseInt(infoOf("redis_version").split("\\.")[0]) >= major;
+  }
+
+  /** Returns for example {@code Redis 7.0.15}. */
+  public String nameAndVersion() {
+    String valkey = infoOf("valkey_version");
+    return valkey.isEmpty() ? "Redis " + infoOf("redis_version") : "Valkey " + valkey;
+  }
+
+  private String infoOf(String field) {
     String info = String.valueOf(command("INFO", "server"));
-    Matcher version = Pattern.compile("redis_version:(\\d+)").matcher(info);
-    if (!version.find()) {
-      throw new IllegalStateException("no version in " + info);
-    }
-    return Integer.parseInt(version.group(1)) >= major;
+    Matcher value = Pattern.compile("\n" + field + ":(\\S+)").matcher(info);
+    return value.find() ? value.group(1) : "";
   }
 
   /**
