@@ -1,5 +1,6 @@
 package io.redlock.cli;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.testbed.JavaCommand;
@@ -89,6 +90,17 @@ final class CliProcess implements AutoCloseable {
 
   void send(Signal signal) {
     signal.to(process);
+  }
+
+  /** Limits the numbers of the files that it opens from now on. */
+  void limitFiles(int most) {
+    String[] limit = {"prlimit", "--pid", "" + process.pid(), "--nofile=" + most + ":"};
+    int exitCode =
+        Unchecked.io(() -> new ProcessBuilder(limit).inheritIO().start())
+            .onExit()
+            .join()
+            .exitValue();
+    assertEquals(0, exitCode);
   }
 
   /** Whether a command of that name runs in it. */

@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -263,6 +264,38 @@ class ExecTest {
     assertEquals(143, exec.exitCode(), exec::output);
     assertEquals(List.of("up", "done"), told());
     awaitNoLocks();
+  }
+
+  /**
+   * What /proc holds cannot be read then, and Java reports that no process is alive. Without a path
+   * there is no session, so that children are looked for before, and all classes are loaded.
+   */
+  @Test
+  void lockIsKeptForAChildWhileNoFileDescriptorIsLeftToLookForIt() throws Exception {
+    Map<String, String> settings = new HashMap<>(settings());
+    settings.put("PATH", "");
+    String command =
+        "/bin/sh -c \"$1\" \"$0\" & until [ -e $0.end ]; do /bin/sleep 0.05; done; exit 3";
+    String child = "until [ -e $0.go ]; do /bin/sleep 0.05; done";
+    CliProcess exec =
+        CliProcess.start(
+            settings, onJob("--ttl=" + SHORT, "/bin/sh", "-c", command, file(), child));
+    started.add(exec);
+    awaitFiveHolders();
+    awaitRenewal();
+    exec.limitFiles(1);
+    Files.createFile(Path.of(file + ".end"));
+    awaitRenewal();
+    exec.limitFiles(1000);
+    Files.createFile(Path.of(file + ".go"));
+    assertEquals(3, exec.exitCode(), exec::output);
+    awaitNoLocks();
+  }
+
+  private void awaitRenewal() {
+    long most = SHORT.toMillis() * 5 / 6; // it is renewed when a third of the time has passed
+    Await.until("time has passed", START, () -> masters.pttl(0, "job") < most);
+    Await.until("the lease is renewed", START, () -> masters.pttl(0, "job") > most);
   }
 
   @Test

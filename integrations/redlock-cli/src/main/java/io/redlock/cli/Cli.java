@@ -89,7 +89,12 @@ final class Cli {
       console.say(misread);
       return ExitCode.USAGE;
     }
-    return commandLine(console).execute(args);
+    try {
+      return commandLine(console).execute(args);
+    } catch (Error e) { // no memory, perhaps; Java would exit with 1, which says something else
+      e.printStackTrace(console.err());
+      return ExitCode.DEFECT;
+    }
   }
 
   /**

@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -47,7 +49,7 @@ import picocli.CommandLine.Parameters;
       "121:not acquired, too few masters can vote",
       "122:the lease was lost and the command was ended, or no majority held the lock at its end",
       "123:the arguments or settings are not valid",
-      "125:a defect of this program",
+      "125:a defect of this program, or it could not watch the command",
       "127:the command could not be started"
     },
     footer = {
@@ -191,9 +193,8 @@ final class Exec implements Callable<Integer> {
     Runtime.getRuntime()
         .addShutdownHook(new LibraryThread(running::shutDown, "redlock-exec-signal"));
     int exitCode = Running.UNDECIDED;
-    try (Redlock redlock = builder.build();
-        Lease lease = redlock.acquire(request())) {
-      exitCode = run(lease, killAfter);
+    try (Redlock redlock = builder.build()) {
+      exitCode = run(redlock.acquire(request()), killAfter);
     } catch (LockNotAcquiredException e) {
       exitCode = notAcquired(e);
     } catch (InterruptedException e) { // by a signal, before the command was started
@@ -253,34 +254,35 @@ final class Exec implements Callable<Integer> {
         .lossMargin(killAfter.plus(reserve));
   }
 
+  /** Releases the lease only if certainly none of what it protects runs; else it expires. */
   private int run(Lease lease, Duration killAfter) throws InterruptedException {
-    String resource = lease.resource();
-    String name = Brief.text(resource);
-    ProcessBuilder builder = new ProcessBuilder(command);
-    console.childStreams().accept(builder);
+    String name = Brief.text(lease.resource());
     long acquiredNanos = System.nanoTime();
-    Map<String, String> variables =
-        Map.of(
-            "REDLOCK_RESOURCE",
-            resource,
-            "REDLOCK_FENCING_TOKEN",
-            Long.toString(lease.fencingToken()));
     LeasedProcess process;
     try {
-      process = running.start(builder, variables, lease);
+      process = start(lease);
     } catch (IOException e) {
+      lease.close();
       say(e.getMessage());
       return ExitCode.NOT_STARTED;
+    } catch (InterruptedException e) {
+      lease.close();
+      throw e;
     }
     if (process.outlivesLease(killAfter, leavesDescendants)) {
-      List<Long> left = process.running().stream().map(ProcessHandle::pid).sorted().toList();
+      Set<Long> left = process.running();
       say(
           "the lease on "
               + name
               + (left.isEmpty()
                   ? " was lost, and the command was ended"
-                  : " was lost, and these processes could not be ended: " + left));
+                  : " was lost, and these processes could not be ended: " + new TreeSet<>(left)));
       return ExitCode.LOST;
+    }
+    Integer known = process.exitCode();
+    int exitCode = known == null ? ExitCode.DEFECT : known;
+    if (known == null) {
+      say("no memory or thread was left to watch the command: its exit code is unknown");
     }
     long heldNanos = System.nanoTime() - acquiredNanos;
     Duration left = holdAtLeast.minusNanos(heldNanos);
@@ -288,10 +290,10 @@ final class Exec implements Callable<Integer> {
       if (lease.extend(ttl).outcome() == ExtendResult.Outcome.LOST) {
         return lost(name);
       }
-      running.hold(process.exitCode());
+      running.hold(exitCode);
       if (isLostWithin(left, lease)) {
         say("the lease on " + name + " was lost before --hold-at-least had passed");
-        return process.exitCode();
+        return exitCode;
       }
     }
     ReleaseResult released = lease.release();
@@ -305,7 +307,19 @@ final class Exec implements Callable<Integer> {
               + ": it expires within "
               + Brief.exact(ttl));
     }
-    return process.exitCode();
+    return exitCode;
+  }
+
+  private LeasedProcess start(Lease lease) throws IOException, InterruptedException {
+    ProcessBuilder builder = new ProcessBuilder(command);
+    console.childStreams().accept(builder);
+    Map<String, String> variables =
+        Map.of(
+            "REDLOCK_RESOURCE",
+            lease.resource(),
+            "REDLOCK_FENCING_TOKEN",
+            Long.toString(lease.fencingToken()));
+    return running.start(builder, variables, lease);
   }
 
   private int lost(String name) {
@@ -355,7 +369,8 @@ final class Exec implements Callable<Integer> {
         Thread.interrupted(); // otherwise close() would not wait for the release
         throw new InterruptedException();
       }
-      LeasedProcess started = new LeasedProcess(Family.start(builder, variables), lease);
+      LeasedProcess started =
+          new LeasedProcess(Family.start(builder, variables, ProcessBuilder::start), lease);
       process = started;
       return started;
     }

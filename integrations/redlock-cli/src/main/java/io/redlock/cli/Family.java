@@ -2,18 +2,17 @@ package io.redlock.cli;
 
 import java.io.File;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -42,36 +41,55 @@ final class Family {
   /** A process that ends while it is looked at may have started another: looks are repeated. */
   private static final long LONGEST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private final Process root;
+  private static final long OWN_PID = ProcessHandle.current().pid();
+
+  private final @Nullable Process root;
   private final boolean hasSession;
   private final Set<String> lease;
-  private final Set<ProcessHandle> known = new LinkedHashSet<>(); // guarded by this
+
+  /** The members that may run, by their numbers, with their starts: numbers are used again. */
+  private final Map<Long, Long> known = new HashMap<>(); // guarded by this
 
   /** The groups of the session at the last look, and its processes that nobody had reaped. */
   private final Set<Long> groups = new HashSet<>(); // guarded by this
 
   private final Set<Long> ended = new HashSet<>(); // guarded by this
 
-  /** What Linux tells about a process. */
-  private record Stat(long pid, char state, long parent, long group, long session) {
+  /** A way to start a process. */
+  interface Starter {
+    Process start(ProcessBuilder builder) throws IOException;
+  }
+
+  /** What a look found: all members, perhaps not all, or that it could not see. */
+  private enum Sight {
+    CERTAIN,
+    PASSING,
+    NONE
+  }
+
+  /** What the system reports about a process. */
+  private record Stat(
+      long pid, char state, long parent, long group, long session, long flags, long start) {
+
+    private static final long IS_OF_KERNEL = 0x00200000; // PF_KTHREAD of Linux
 
     /** A process of another user, where users do not see each other's. */
-    static final Stat HIDDEN = new Stat(-1, 'X', -1, -1, -1);
+    static final Stat HIDDEN = new Stat(-1, 'X', -1, -1, -1, 0, -1);
 
     /** Reads it; null if the process has ended. */
     static @Nullable Stat of(long pid) throws IOException {
-      try {
-        return parse(pid, text(pid + "/stat"));
-      } catch (NoSuchFileException e) {
-        return null;
-      } catch (AccessDeniedException e) {
-        return HIDDEN;
-      } catch (IOException e) { // "No such process", if it ended between open and read
-        if (Files.exists(PROCESSES.resolve(Long.toString(pid)))) {
-          throw e;
-        }
-        return null;
+      if (IS_LINUX) {
+        String text = textOf(pid, "stat");
+        boolean hasEnded = text == null && !Files.exists(PROCESSES.resolve(Long.toString(pid)));
+        return text != null ? parse(pid, text) : hasEnded ? null : HIDDEN;
       }
+      return ProcessHandle.of(pid).filter(ProcessHandle::isAlive).map(Stat::of).orElse(null);
+    }
+
+    private static Stat of(ProcessHandle process) {
+      long parent = process.parent().map(ProcessHandle::pid).orElse(-1L);
+      long start = process.info().startInstant().map(Instant::toEpochMilli).orElse(-1L);
+      return new Stat(process.pid(), 'R', parent, -1, -1, 0, start);
     }
 
     private static Stat parse(long pid, String text) {
@@ -81,7 +99,9 @@ final class Family {
           fields[0].charAt(0),
           Long.parseLong(fields[1]),
           Long.parseLong(fields[2]),
-          Long.parseLong(fields[3]));
+          Long.parseLong(fields[3]),
+          Long.parseLong(fields[6]),
+          Long.parseLong(fields[19]));
     }
 
     /**
@@ -91,8 +111,27 @@ final class Family {
       return text.substring(text.lastIndexOf(')') + 2).split(" ");
     }
 
+    boolean hasEnvironment() {
+      return IS_LINUX && (flags & IS_OF_KERNEL) == 0;
+    }
+
     boolean isRunning() {
       return state != 'Z' && state != 'X';
+    }
+  }
+
+  /** Reads what Linux reports; null if the process has ended, or is another user's. */
+  private static @Nullable String textOf(long pid, String name) throws IOException {
+    String file = pid + "/" + name;
+    try {
+      return text(file);
+    } catch (AccessDeniedException e) {
+      return null;
+    } catch (IOException e) {
+      if (Files.isReadable(PROCESSES.resolve(file))) {
+        throw e; // no file descriptor is left, perhaps
+      }
+      return null;
     }
   }
 
@@ -101,19 +140,21 @@ final class Family {
     return new String(Files.readAllBytes(PROCESSES.resolve(file)), StandardCharsets.ISO_8859_1);
   }
 
-  private Family(Process root, boolean hasSession, Set<String> lease) {
+  private Family(@Nullable Process root, boolean hasSession, Set<String> lease) {
     this.root = root;
     this.hasSession = hasSession;
     this.lease = lease;
-    known.add(root.toHandle());
   }
 
   /**
-   * Starts a command.
+   * Starts a command. Java may start one, and then lack the thread that awaits its end: such a
+   * family has no root.
    *
    * @param lease the variables that name the lease to the command
+   * @throws IOException if certainly none was started
    */
-  static Family start(ProcessBuilder builder, Map<String, String> lease) throws IOException {
+  static Family start(ProcessBuilder builder, Map<String, String> lease, Starter starter)
+      throws IOException {
     Set<String> entries = new HashSet<>();
     lease.forEach((name, value) -> entries.add(name + "=" + value));
     entries.removeIf(entry -> !StandardCharsets.US_ASCII.newEncoder().canEncode(entry));
@@ -124,7 +165,11 @@ final class Family {
     if (hasSession) { // it takes the place of the program that starts the session
       builder.command(Stream.concat(Stream.of(SESSION_STARTER), command.stream()).toList());
     }
-    return new Family(builder.start(), hasSession, entries);
+    try {
+      return new Family(starter.start(builder), hasSession, entries);
+    } catch (OutOfMemoryError e) {
+      return new Family(null, false, entries);
+    }
   }
 
   /** Returns true if this program has a terminal, whose keys signal what is in its session. */
@@ -142,25 +187,38 @@ final class Family {
     return places.anyMatch(file -> file.isFile() && file.canExecute());
   }
 
-  Process root() {
+  /** Returns the command itself; null if Java lost it. */
+  @Nullable Process root() {
     return root;
   }
 
-  /** Returns the members that run. */
-  synchronized Set<ProcessHandle> running() {
-    long startNanos = System.nanoTime();
-    boolean isCertain;
-    do {
-      isCertain = look();
-      known.removeIf(member -> !isRunning(member));
-    } while (!isCertain && known.isEmpty() && System.nanoTime() - startNanos < LONGEST_LOOK_NANOS);
-    return Set.copyOf(known);
+  /** Returns true if the command itself may run. */
+  boolean hasCommand() {
+    return root == null ? isRunning() : root.isAlive();
   }
 
-  /** Returns true if a member runs. */
+  /** Returns the numbers of the members that may run, with their starts. */
+  synchronized Map<Long, Long> running() {
+    see();
+    return Map.copyOf(known);
+  }
+
+  /** Returns true if a member may run. */
   synchronized boolean isRunning() {
-    known.removeIf(member -> !isRunning(member));
-    return !known.isEmpty() || !running().isEmpty();
+    known.entrySet().removeIf(member -> !isRunning(member));
+    return !known.isEmpty() || see() == Sight.NONE || !known.isEmpty();
+  }
+
+  /** Looks until it is certain that there are members or none, for a second at most. */
+  private Sight see() {
+    long startNanos = System.nanoTime();
+    Sight sight;
+    do {
+      sight = look();
+    } while (sight == Sight.PASSING
+        && known.isEmpty()
+        && System.nanoTime() - startNanos < LONGEST_LOOK_NANOS);
+    return sight;
   }
 
   /** Looks for members if otherwise one whose parent ends could be missed. */
@@ -171,9 +229,9 @@ final class Family {
   }
 
   /** Asks all members to end, and returns them. */
-  Set<ProcessHandle> terminate() {
-    Set<ProcessHandle> members = running();
-    members.forEach(ProcessHandle::destroy);
+  Map<Long, Long> terminate() {
+    Map<Long, Long> members = running();
+    members.keySet().forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroy));
     return members;
   }
 
@@ -183,9 +241,8 @@ final class Family {
    * @return true if certainly none was left to kill
    */
   synchronized boolean kill() {
-    boolean isCertain = look();
-    known.removeIf(member -> !isRunning(member));
-    known.forEach(ProcessHandle::destroyForcibly);
+    boolean isCertain = look() == Sight.CERTAIN;
+    known.keySet().forEach(pid -> ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly));
     if (!isCertain || !known.isEmpty()) {
       killGroups();
     }
@@ -213,93 +270,103 @@ final class Family {
     }
   }
 
-  /**
-   * Adds the members that run to the known ones.
-   *
-   * @return false if a process ended during the look, which may have hidden another
-   */
-  private boolean look() {
-    known.removeIf(member -> !isRunning(member)); // its number may belong to another process soon
-    if (IS_LINUX) {
-      try {
-        return lookAtAll();
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
+  /** Makes the members that may run the known ones. */
+  private Sight look() {
+    known.entrySet().removeIf(member -> !isRunning(member));
+    Map<Long, Stat> running = new HashMap<>();
+    Set<Long> members = new HashSet<>(known.keySet());
+    if (root == null) {
+      members.add(OWN_PID); // to find its children
     }
-    int before;
-    do {
-      before = known.size();
-      Set.copyOf(known).forEach(member -> member.descendants().forEach(known::add));
-    } while (known.size() > before);
-    return true;
-  }
-
-  private boolean lookAtAll() throws IOException {
-    Set<Long> members = new HashSet<>();
-    known.forEach(member -> members.add(member.pid()));
-    List<Stat> others = new ArrayList<>();
     boolean looksForSession = // unless its number belongs to another process by now
-        hasSession && (root.isAlive() || ProcessHandle.of(root.pid()).isEmpty());
+        hasSession && root != null && (root.isAlive() || ProcessHandle.of(root.pid()).isEmpty());
     Set<Long> endedBefore = Set.copyOf(ended);
     ended.clear();
     groups.clear();
-    boolean isCertain = true;
-    try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROCESSES, Family::isProcess)) {
-      for (Path process : processes) {
-        Stat stat = Stat.of(Long.parseLong(process.getFileName().toString()));
+    Sight sight = Sight.CERTAIN;
+    List<Long> pids = List.of();
+    try {
+      pids = pids();
+    } catch (IOException e) {
+      sight = Sight.NONE;
+    }
+    for (long pid : pids) {
+      try {
+        Stat stat = Stat.of(pid);
         boolean isInSession = looksForSession && stat != null && stat.session == root.pid();
-        isCertain &= stat != null;
+        boolean isPassing = stat == null;
         if (stat != null && isInSession) {
           groups.add(stat.group);
           if (!stat.isRunning()) {
             ended.add(stat.pid);
-            isCertain &= endedBefore.contains(stat.pid);
+            isPassing = !endedBefore.contains(stat.pid);
           }
         }
+        sight = isPassing && sight != Sight.NONE ? Sight.PASSING : sight;
         if (stat != null && stat.isRunning()) {
-          others.add(stat);
-          if (isInSession || hasLease(stat)) {
-            members.add(stat.pid);
+          running.put(pid, stat);
+          boolean isRoot = root != null && pid == root.pid() && root.isAlive();
+          if (isInSession || isRoot || hasLease(stat)) {
+            members.add(pid);
           }
         }
+      } catch (IOException e) {
+        sight = Sight.NONE;
       }
-    } catch (DirectoryIteratorException e) {
-      throw e.getCause();
     }
     boolean isNew;
     do {
       isNew = false;
-      for (Stat stat : others) {
+      for (Stat stat : running.values()) {
         isNew |= members.contains(stat.parent) && members.add(stat.pid);
       }
     } while (isNew);
-    members.forEach(pid -> ProcessHandle.of(pid).ifPresent(known::add));
-    return isCertain;
+    members.remove(OWN_PID);
+    members.retainAll(running.keySet());
+    members.forEach(pid -> known.put(pid, running.get(pid).start));
+    return sight;
+  }
+
+  private static List<Long> pids() throws IOException {
+    if (!IS_LINUX) {
+      return ProcessHandle.allProcesses().map(ProcessHandle::pid).toList();
+    }
+    List<Long> pids = new ArrayList<>();
+    try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROCESSES, Family::isProcess)) {
+      processes.forEach(process -> pids.add(Long.valueOf(process.getFileName().toString())));
+    } catch (DirectoryIteratorException e) {
+      throw e.getCause();
+    }
+    return pids;
   }
 
   private static boolean isProcess(Path file) {
     return NUMBER.matcher(file.getFileName().toString()).matches();
   }
 
-  private boolean hasLease(Stat stat) {
+  private boolean hasLease(Stat stat) throws IOException {
     try {
-      return List.of(text(stat.pid + "/environ").split("\0")).containsAll(lease);
-    } catch (IOException e) { // of another user, or it has ended
+      String environment = stat.hasEnvironment() ? textOf(stat.pid, "environ") : null;
+      return environment != null && List.of(environment.split("\0")).containsAll(lease);
+    } catch (IOException e) {
+      Stat now = Stat.of(stat.pid);
+      if (now != null && now.isRunning()) {
+        throw e;
+      }
       return false;
     }
   }
 
-  /** Returns false also for a process that has ended and that its parent does not reap. */
-  static boolean isRunning(ProcessHandle member) {
-    if (!member.isAlive()) {
-      return false;
-    }
+  /**
+   * Returns true if the process may run: not if it has ended and its parent does not reap it. It
+   * reads by itself, since {@link ProcessHandle#isAlive} is false if it cannot read.
+   */
+  static boolean isRunning(Map.Entry<Long, Long> member) {
     try {
-      Stat stat = IS_LINUX ? Stat.of(member.pid()) : null;
-      return IS_LINUX ? stat != null && stat.isRunning() : member.isAlive();
+      Stat stat = Stat.of(member.getKey());
+      return stat != null && stat.isRunning() && stat.start == member.getValue();
     } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      return true;
     }
   }
 }

@@ -3,12 +3,14 @@ package io.redlock.cli;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import java.time.Duration;
-import java.util.LinkedHashSet;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /** A command that must not run for longer than its lease lasts, nor what it started. */
 final class LeasedProcess {
@@ -22,7 +24,7 @@ final class LeasedProcess {
   private final Family family;
   private final Lease lease;
   private final CompletableFuture<LeaseEnd> leaseEnd;
-  private final Set<ProcessHandle> terminated = new LinkedHashSet<>(); // guarded by this
+  private final Map<Long, Long> terminated = new HashMap<>(); // guarded by this
 
   /** The time at which the lease is lost unless renewed, by both clocks: one of them may stop. */
   private long lossNanos = System.nanoTime();
@@ -38,17 +40,33 @@ final class LeasedProcess {
 
   /**
    * Waits for the end of the command and of all processes that it started, or for the end of the
-   * lease. If the lease ends, sends them TERM at once, and KILL after the grace to those that run
-   * then, and waits until they are gone.
+   * lease. If the lease ends, or this cannot go on, sends them TERM at once, and KILL after the
+   * grace to those that run then, and waits until they are gone.
    *
    * @param leavesDescendants true to wait for the command alone, and for those that {@link
    *     #terminate} asked to end
    * @return true if the lease ended first
    */
   boolean outlivesLease(Duration grace, boolean leavesDescendants) throws InterruptedException {
-    CompletableFuture<Object> either = CompletableFuture.anyOf(family.root().onExit(), leaseEnd);
+    try {
+      await(leavesDescendants);
+      if (lease.isValid()) {
+        return false;
+      }
+    } catch (RuntimeException | Error e) {
+      end(grace);
+      throw e;
+    }
+    end(grace);
+    return true;
+  }
+
+  private void await(boolean leavesDescendants) throws InterruptedException {
+    Process root = family.root();
+    CompletableFuture<?> either =
+        root == null ? leaseEnd : CompletableFuture.anyOf(root.onExit(), leaseEnd);
     // Java completes onExit in the common pool, where it may have to wait.
-    while (lease.isValid() && !either.isDone() && family.root().isAlive()) {
+    while (lease.isValid() && !either.isDone() && family.hasCommand()) {
       noteLoss();
       family.follow();
       isDone(either, Math.min(lease.remaining().toNanos(), LONGEST_LOOK_NANOS));
@@ -59,29 +77,26 @@ final class LeasedProcess {
       isDone(leaseEnd, lookNanos);
       lookNanos = Math.min(2 * lookNanos, LONGEST_LOOK_NANOS / 4);
     }
-    if (lease.isValid()) {
-      return false;
-    }
-    end(grace);
-    return true;
   }
 
-  int exitCode() {
-    return family.root().exitValue();
+  /** Returns the exit code of the command; null if Java lost it. */
+  @Nullable Integer exitCode() {
+    Process root = family.root();
+    return root == null ? null : root.exitValue();
   }
 
-  /** Returns the processes that could not be ended. */
-  Set<ProcessHandle> running() {
-    return family.running();
+  /** Returns the numbers of the processes that could not be ended. */
+  Set<Long> running() {
+    return family.running().keySet();
   }
 
   /** Asks the command and all processes that it started to end. */
   synchronized void terminate() {
-    terminated.addAll(family.terminate());
+    terminated.putAll(family.terminate());
   }
 
   private synchronized boolean isAskedToEnd() {
-    return terminated.stream().anyMatch(Family::isRunning);
+    return terminated.entrySet().stream().anyMatch(Family::isRunning);
   }
 
   private void end(Duration grace) throws InterruptedException {

@@ -2,6 +2,7 @@ package io.redlock.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
@@ -117,16 +118,37 @@ class LeasedProcessTest {
     assertEquals(7, leased.exitCode());
   }
 
+  /** At a limit of threads the JDK forks, and then has none that awaits the end of the child. */
+  @Test
+  void commandThatJavaStartedAndThenLostIsAwaitedUnderTheLock() throws Exception {
+    LeasedProcess leased =
+        start(
+            builder -> {
+              builder.start();
+              throw new OutOfMemoryError("unable to create native thread");
+            },
+            "echo up >> $0; while [ ! -e $0.go ]; do sleep 0.01; done");
+    CompletableFuture<Boolean> outlives = CompletableFuture.supplyAsync(() -> ends(leased, false));
+    awaitText("up");
+    boolean isSeen = !leased.running().isEmpty();
+    boolean isOver = outlives.isDone();
+    Files.createFile(Path.of(file + ".go"));
+    assertFalse(outlives.get());
+    assertTrue(isSeen && !isOver);
+    assertEquals(Set.of(), leased.running());
+    assertNull(leased.exitCode());
+  }
+
   @Test
   void processThatHasEndedAndThatNobodyReapsDoesNotRun() throws Exception {
     LeasedProcess leased = start("sleep 0.01 & echo $! >> $0; exec sleep 600");
     awaitText("\n");
     long pid = Long.parseLong(Files.readString(file).strip());
-    while (Family.isRunning(ProcessHandle.of(pid).orElseThrow())) {
+    while (leased.running().contains(pid)) {
       Thread.sleep(1);
     }
     assertTrue(ProcessHandle.of(pid).orElseThrow().isAlive(), "it is a zombie");
-    assertEquals(Set.of(family.root().toHandle()), leased.running());
+    assertEquals(Set.of(family.root().pid()), leased.running());
   }
 
   private static boolean ends(LeasedProcess leased, boolean leavesDescendants) {
@@ -138,11 +160,16 @@ class LeasedProcessTest {
   }
 
   private LeasedProcess start(String script, String... arguments) throws IOException {
+    return start(ProcessBuilder::start, script, arguments);
+  }
+
+  private LeasedProcess start(Family.Starter starter, String script, String... arguments)
+      throws IOException {
     ProcessBuilder builder = new ProcessBuilder("sh", "-c", script, file.toString());
     builder.command().addAll(Set.of(arguments));
     Map<String, String> variables =
         Map.of("REDLOCK_FENCING_TOKEN", Long.toString(lease.fencingToken()));
-    family = Family.start(builder, variables);
+    family = Family.start(builder, variables, starter);
     return new LeasedProcess(family, lease);
   }
 
