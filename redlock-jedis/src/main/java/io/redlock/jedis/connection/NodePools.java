@@ -1,17 +1,12 @@
 package io.redlock.jedis.connection;
 
 import io.redlock.jedis.scripts.UnfitConnection;
-import java.io.IOException;
 import java.net.InetAddress;
-import java.net.Socket;
-import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
-import javax.net.ssl.SSLSocket;
 import org.apache.commons.pool2.impl.DefaultEvictionPolicy;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +27,6 @@ import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
-import redis.clients.jedis.util.IOUtils;
 import redis.clients.jedis.util.Pool;
 
 /** Opens the connection pools of lanes, and takes connections from them. */
@@ -125,7 +119,7 @@ public final class NodePools {
       return new ConnectionPool(address.hostAndPort(), config, pool);
     }
     JedisSocketFactory sockets = new DefaultJedisSocketFactory(address.hostAndPort(), config);
-    ConnectionFactory factory = new ConnectionFactory(new SecuredAtOnce(sockets), config);
+    ConnectionFactory factory = new ConnectionFactory(NodeSocket.factory(sockets), config);
     boolean isMapped = base != null && base.getHostAndPortMapper() != null;
     return isMapped ? new ConnectionPool(factory, pool) : checked(address, config, factory, pool);
   }
@@ -142,7 +136,7 @@ public final class NodePools {
             InetAddress::getAllByName,
             each ->
                 new Connection(
-                    new SecuredAtOnce(
+                    NodeSocket.factory(
                         new DefaultJedisSocketFactory(
                             new HostAndPort(each.getHostAddress(), name.getPort()), config)),
                     config));
@@ -222,29 +216,6 @@ public final class NodePools {
       config.ssl(true);
     } else if (base == null || (!base.isSsl() && base.getSslOptions() == null)) {
       config.sslOptions(SslOptions.builder().build());
-    }
-  }
-
-  /**
-   * Makes the TLS handshake at once. Jedis leaves it to the first write, and repeats that write if
-   * it fails. Against a server without TLS that waits for more, this took two timeouts and ended in
-   * an error that did not mention TLS.
-   */
-  private record SecuredAtOnce(JedisSocketFactory next) implements JedisSocketFactory {
-
-    @Override
-    public Socket createSocket() {
-      Socket socket = next.createSocket();
-      if (socket instanceof SSLSocket secured) {
-        try {
-          secured.startHandshake();
-        } catch (IOException e) {
-          IOUtils.closeQuietly(socket);
-          throw new JedisConnectionException(
-              e instanceof SocketTimeoutException ? new SSLException("no answer", e) : e);
-        }
-      }
-      return socket;
     }
   }
 

@@ -25,6 +25,9 @@ public final class Probe {
    */
   private static final int TIMEOUTS = 5;
 
+  /** The longest time for a question to one master, beyond that to connect. */
+  private static final Duration LONGEST_ONE = Duration.ofMinutes(1);
+
   private final List<Master> masters;
   private final Quorum quorum;
   private final Duration timeout;
@@ -80,26 +83,26 @@ public final class Probe {
    * @param longest the longest time for the answer itself, beyond that to connect
    */
   public <T> List<Answer<T>> ask(Question<T> question, Duration longest) {
-    List<CompletableFuture<Answer<T>>> pending = new ArrayList<>();
+    List<Asked<T>> pending = new ArrayList<>();
     for (int index = 0; index < masters.size(); index++) {
       pending.add(start(index, question));
     }
     long start = System.nanoTime();
     List<Answer<T>> answers = new ArrayList<>();
-    for (CompletableFuture<Answer<T>> answer : pending) {
+    for (Asked<T> answer : pending) {
       long patienceNanos = timeout.toNanos() * TIMEOUTS + longest.toNanos();
       long leftNanos = patienceNanos - (System.nanoTime() - start);
-      answers.add(await(answer, Math.max(0, leftNanos)));
+      answers.add(answer.await(Math.max(0, leftNanos)));
     }
     return answers;
   }
 
   /** Returns the answer of one master. An interrupt stays set and ends the wait. */
   <T> Answer<T> askOne(int index, Question<T> question) {
-    return await(start(index, question), Long.MAX_VALUE);
+    return start(index, question).await(timeout.toNanos() * TIMEOUTS + LONGEST_ONE.toNanos());
   }
 
-  private <T> CompletableFuture<Answer<T>> start(int index, Question<T> question) {
+  private <T> Asked<T> start(int index, Question<T> question) {
     Master master = masters.get(index);
     CompletableFuture<Answer<T>> answer = new CompletableFuture<>();
     Runnable asking =
@@ -110,8 +113,9 @@ public final class Probe {
             answer.completeExceptionally(e);
           }
         };
-    new ConnectingThread(asking, "redlock-probe-" + master.name).start();
-    return answer;
+    ConnectingThread thread = new ConnectingThread(asking, "redlock-probe-" + master.name);
+    thread.start();
+    return new Asked<>(thread, answer);
   }
 
   private static <T> Answer<T> ask(Master master, int index, Question<T> question) {
@@ -132,16 +136,23 @@ public final class Probe {
     }
   }
 
-  private static <T> Answer<T> await(CompletableFuture<Answer<T>> answer, long nanos) {
-    try {
-      return answer.get(nanos, TimeUnit.NANOSECONDS);
-    } catch (TimeoutException e) {
-      return new Answer<>(null, NodeReply.unreachable("no answer in time"));
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return new Answer<>(null, NodeReply.unreachable("interrupted"));
-    } catch (ExecutionException e) {
-      throw new IllegalStateException(e.getCause());
+  /** A question under way, on its own thread. */
+  private record Asked<T>(ConnectingThread thread, CompletableFuture<Answer<T>> answer) {
+
+    /** Waits for the answer; without one, ends the connection. */
+    Answer<T> await(long nanos) {
+      try {
+        return answer.get(nanos, TimeUnit.NANOSECONDS);
+      } catch (TimeoutException e) {
+        thread.giveUpAfter(0);
+        return new Answer<>(null, NodeReply.unreachable("no answer in time"));
+      } catch (InterruptedException e) {
+        thread.giveUpAfter(0);
+        Thread.currentThread().interrupt();
+        return new Answer<>(null, NodeReply.unreachable("interrupted"));
+      } catch (ExecutionException e) {
+        throw new IllegalStateException(e.getCause());
+      }
     }
   }
 }

@@ -16,6 +16,9 @@ public interface Dialer extends AutoCloseable {
    */
   void dial(Reader reader);
 
+  /** Gives up an attempt to connect that lasts too long. Called about once a second. */
+  default void check() {}
+
   /** Releases the resources of the dialer. Neither blocks nor throws. */
   @Override
   void close();

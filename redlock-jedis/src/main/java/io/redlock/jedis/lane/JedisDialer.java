@@ -8,6 +8,7 @@ import io.redlock.spi.LibraryThread;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Queue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
@@ -30,6 +31,9 @@ public final class JedisDialer implements Dialer {
    */
   private static final int FLUSH_BYTES = 7 << 10;
 
+  /** The longest attempt to connect, in timeouts: TCP, TLS and the handshake may take one each. */
+  private static final int LONGEST_TIMEOUTS = 5;
+
   /** The time between two attempts while memory is short. */
   private static final long PATIENCE_NANOS = 50_000_000;
 
@@ -38,7 +42,7 @@ public final class JedisDialer implements Dialer {
   private final boolean ownsPool;
   private final int soTimeoutMillis;
   private final Queue<Reader> asked = new ArrayDeque<>(); // guarded by this
-  private boolean working; // guarded by this; there is a thread
+  private @Nullable ConnectingThread worker; // guarded by this
   private boolean closed; // guarded by this
 
   /**
@@ -62,9 +66,10 @@ public final class JedisDialer implements Dialer {
     synchronized (this) {
       try {
         asked.add(reader);
-        if (!working) {
-          new ConnectingThread(this::work, threadName).start();
-          working = true;
+        if (worker == null) {
+          ConnectingThread fresh = new ConnectingThread(this::work, threadName);
+          fresh.start();
+          worker = fresh;
         }
         return;
       } catch (RuntimeException | Error e) { // no memory, or no more threads
@@ -84,7 +89,7 @@ public final class JedisDialer implements Dialer {
     } finally {
       if (!isOver) { // a defect
         synchronized (this) {
-          working = false;
+          worker = null;
         }
       }
     }
@@ -110,7 +115,7 @@ public final class JedisDialer implements Dialer {
       if (next != null) {
         return next;
       }
-      working = false;
+      worker = null;
       ends = closed;
     }
     if (ends) {
@@ -217,14 +222,30 @@ public final class JedisDialer implements Dialer {
   }
 
   @Override
+  public void check() {
+    giveUpAfter(LONGEST_TIMEOUTS * TimeUnit.MILLISECONDS.toNanos(soTimeoutMillis));
+  }
+
+  /** Returns false if there is no thread. */
+  private boolean giveUpAfter(long nanos) {
+    ConnectingThread current;
+    synchronized (this) {
+      current = worker;
+    }
+    if (current != null) {
+      current.giveUpAfter(nanos);
+    }
+    return current != null;
+  }
+
+  @Override
   public void close() {
     synchronized (this) {
       closed = true;
-      if (working) {
-        return; // its thread closes the pool when it ends
-      }
     }
-    closePool();
+    if (!giveUpAfter(0)) {
+      closePool(); // otherwise its thread closes the pool when it ends
+    }
   }
 
   /** A connection of the pool. Read by the dialer's thread. */

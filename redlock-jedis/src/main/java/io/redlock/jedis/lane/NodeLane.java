@@ -141,6 +141,7 @@ public final class NodeLane implements LockNode {
         () -> {
           step(undone);
           wakes.check();
+          dialer.check();
         });
     step(LaneMachine::start);
   }

@@ -75,6 +75,7 @@ final class WakeListener {
   /** Does what was left undone. Called about once a second. */
   void check() {
     step(undone);
+    dialer.check();
   }
 
   private void undone(WakeMachine each, long nowNanos) {

@@ -392,6 +392,9 @@ public final class ReplyMapper {
     if (failure instanceof UnfitConnection) {
       return NodeReply.misconfigured(plain(failure));
     }
+    if (failure instanceof OutOfStep) {
+      return NodeReply.unreachable(plain(failure));
+    }
     if (failure instanceof JedisDataException error) {
       NodeReply reply = error(error);
       return switch (reply.kind()) {
@@ -409,6 +412,9 @@ public final class ReplyMapper {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       if (cause instanceof SocketTimeoutException) {
         return "no answer for too long";
+      }
+      if (cause instanceof OutOfStep) {
+        return plain(cause);
       }
     }
     return "connection lost: " + plain(failure);
