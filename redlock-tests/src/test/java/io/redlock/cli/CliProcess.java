@@ -6,9 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.Signal;
 import io.redlock.testbed.Unchecked;
+import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 /** The command line in a process of its own. */
 final class CliProcess implements AutoCloseable {
 
-  private static final int PATIENCE_SECONDS = 60;
+  private static final int PATIENCE_SECONDS = 300; // for a small machine that does much else
 
   private final Process process;
   private final CompletableFuture<String> output;
@@ -37,13 +39,22 @@ final class CliProcess implements AutoCloseable {
   /**
    * Starts it in the POSIX locale.
    *
+   * @param folder for links to the class path, whose own names that locale may not express
    * @param last the last argument, as the format of printf: bytes that are not ASCII are octal
    */
   static CliProcess startInPosixLocale(
-      Map<String, String> settings, String last, String... arguments) {
+      Path folder, Map<String, String> settings, String last, String... arguments)
+      throws IOException {
+    List<String> links = new ArrayList<>();
+    for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+      Path link = folder.resolve("link-" + links.size());
+      links.add(Files.createSymbolicLink(link, Path.of(entry).toAbsolutePath()).toString());
+    }
     String script = "LC_ALL=C exec \"$@\" \"$(printf '" + last + "')\"";
     List<String> command = new ArrayList<>(List.of("sh", "-c", script, "sh"));
-    command.addAll(command(arguments));
+    command.addAll(JavaCommand.with(String.join(File.pathSeparator, links), 64));
+    command.add("io.redlock.cli.Cli");
+    command.addAll(List.of(arguments));
     return start(settings, command);
   }
 

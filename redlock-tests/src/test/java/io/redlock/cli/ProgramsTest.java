@@ -53,7 +53,7 @@ class ProgramsTest {
   void nameThatTheLocaleCannotExpressIsNotTakenForAnother() throws Exception {
     Map<String, String> settings = Map.of("REDLOCK_NODES", "127.0.0.1:1");
     try (CliProcess process =
-        CliProcess.startInPosixLocale(settings, "auftr\\303\\244ge", "status")) {
+        CliProcess.startInPosixLocale(folder, settings, "auftr\\303\\244ge", "status")) {
       assertEquals(123, process.exitCode(), process::output);
       assertEquals(
           "redlock: argument 2 has characters that this locale cannot express: set LC_ALL=C.UTF-8",

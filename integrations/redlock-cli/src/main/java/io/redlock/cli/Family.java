@@ -160,8 +160,7 @@ final class Family {
     entries.removeIf(entry -> !StandardCharsets.US_ASCII.newEncoder().canEncode(entry));
     builder.environment().putAll(lease);
     List<String> command = builder.command();
-    boolean hasSession =
-        IS_LINUX && !hasTerminal() && isProgram(SESSION_STARTER) && isProgram(command.get(0));
+    boolean hasSession = hasSessions() && isProgram(command.get(0));
     if (hasSession) { // it takes the place of the program that starts the session
       builder.command(Stream.concat(Stream.of(SESSION_STARTER), command.stream()).toList());
     }
@@ -170,6 +169,11 @@ final class Family {
     } catch (OutOfMemoryError e) {
       return new Family(null, false, entries);
     }
+  }
+
+  /** Returns true if commands get sessions of their own here. */
+  static boolean hasSessions() throws IOException {
+    return IS_LINUX && !hasTerminal() && isProgram(SESSION_STARTER);
   }
 
   /** Returns true if this program has a terminal, whose keys signal what is in its session. */
