@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 /** A process that takes part in a run and dies with this JVM at the latest. */
 class ChildProcess implements AutoCloseable {
 
-  private static final int PATIENCE_SECONDS = 60;
+  private static final int PATIENCE_SECONDS = 300; // for a small machine that does much else
   private static final Set<ChildProcess> ALIVE = ConcurrentHashMap.newKeySet();
 
   static {

@@ -152,7 +152,7 @@ final class ClientProcess extends ChildProcess {
     Deque<String> lines = saidOf(prefix);
     Await.until(
         name() + " says " + prefix,
-        Duration.ofSeconds(60),
+        Duration.ofMinutes(5),
         () -> {
           if (!isAlive() && lines.isEmpty()) {
             throw new IllegalStateException(name() + " is gone: see " + errors);

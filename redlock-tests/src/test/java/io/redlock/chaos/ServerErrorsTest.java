@@ -89,7 +89,7 @@ class ServerErrorsTest {
     client.outcome("0 work");
     client.order("0 work 4712 300 2 1000"); // what a master denied is seen to be over by asking
     client.outcome("0 work");
-    client.awaitMasters(60_000);
+    client.awaitMasters(240_000);
   }
 
   /** The client is told, and has leases all the same. */

@@ -48,7 +48,7 @@ class ExecTest {
   private static final Duration SOON = Duration.ofSeconds(20);
 
   /** On a busy machine a program takes its time to start. */
-  private static final Duration START = Duration.ofMinutes(1);
+  private static final Duration START = Duration.ofMinutes(5);
 
   private static final int INT = 2;
 
