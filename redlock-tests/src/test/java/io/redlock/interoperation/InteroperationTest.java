@@ -29,6 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @ParameterizedClass
 @ValueSource(strings = {"redlock", "@sesamecare-oss/redlock"})
 @Tag("servers")
+@Tag("interoperation")
 class InteroperationTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
