@@ -19,6 +19,7 @@ import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel;
+import io.redlock.testkit.Requests;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.IntStream;
@@ -440,25 +441,11 @@ final class ClientSteps {
   private @Nullable NodeRequest fair(int attempt, Header old, Step turn) {
     Place place = old.place();
     if (turn.send() instanceof NodeRequest.Grant grant) {
-      return new NodeRequest.Grant(
-          NAMES,
-          "",
-          grant.token(),
-          grant.reported(),
-          grant.ttlMillis(),
-          ticket(attempt, place.micros(), grant.token()),
-          grant.shared());
+      return Requests.with(grant, "ticket", ticket(attempt, place.micros(), grant.token()));
     }
     boolean leaves = turn.outcome() == Outcome.ENDED ? turn.leaves() : !place.stands();
     return turn.send() instanceof NodeRequest.Release release && leaves && place.micros() != 0
-        ? new NodeRequest.Release(
-            NAMES,
-            "",
-            release.token(),
-            release.reported(),
-            true,
-            place(attempt, place.micros()),
-            release.sharedTtlMillis())
+        ? Requests.with(release, "last", true, "ticket", place(attempt, place.micros()))
         : turn.send();
   }
 

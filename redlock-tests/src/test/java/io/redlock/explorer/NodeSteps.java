@@ -6,9 +6,7 @@ import io.redlock.explorer.Catalog.Node;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
-import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
@@ -17,6 +15,7 @@ import io.redlock.testkit.NodeModel.Place;
 import io.redlock.testkit.NodeModel.Reader;
 import io.redlock.testkit.NodeModel.Reading;
 import io.redlock.testkit.NodeModel.Standing;
+import io.redlock.testkit.Requests;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -123,36 +122,10 @@ final class NodeSteps {
   }
 
   private NodeRequest signed(NodeRequest request, String owner) {
-    if (request instanceof Grant grant) {
-      Ticket ticket = grant.ticket();
-      return new Grant(
-          grant.names(),
-          owner,
-          grant.token(),
-          grant.reported(),
-          grant.ttlMillis(),
-          ticket == null ? null : lasting(ticket),
-          grant.shared());
-    }
-    if (request instanceof Extend extend) {
-      return new Extend(
-          extend.names(),
-          owner,
-          extend.token(),
-          extend.ttlMillis(),
-          extend.sentMicros(),
-          extend.shared());
-    }
-    return request instanceof Release release
-        ? new Release(
-            release.names(),
-            owner,
-            release.token(),
-            release.reported(),
-            release.last(),
-            release.ticket(),
-            release.sharedTtlMillis())
-        : request;
+    NodeRequest mine = Requests.by(request, owner);
+    return mine instanceof Grant grant && grant.ticket() != null
+        ? Requests.with(grant, "ticket", lasting(grant.ticket()))
+        : mine;
   }
 
   private Ticket lasting(Ticket ticket) {

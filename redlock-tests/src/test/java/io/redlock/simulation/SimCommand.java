@@ -7,6 +7,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.testkit.Requests;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -236,14 +237,7 @@ record SimCommand(
   /** The same request, as far as a node is told of it. */
   static NodeRequest asNodesKnowIt(NodeRequest request) {
     if (request instanceof NodeRequest.Release release && release.ticket() != null) {
-      return new NodeRequest.Release(
-          release.names(),
-          release.owner(),
-          release.token(),
-          release.reported(),
-          release.last(),
-          ticket(release.ticket().waiter(), 0, 0),
-          release.sharedTtlMillis());
+      return Requests.with(release, "ticket", ticket(release.ticket().waiter(), 0, 0));
     }
     return request instanceof NodeRequest.RemoveTicket withdraw
         ? new NodeRequest.RemoveTicket(withdraw.names(), ticket(withdraw.ticket().waiter(), 0, 0))

@@ -23,14 +23,7 @@ public final class BrokenNodes {
   }
 
   private static Grant with(long reported, @Nullable Ticket ticket, Grant request) {
-    return new Grant(
-        request.names(),
-        request.owner(),
-        request.token(),
-        reported,
-        request.ttlMillis(),
-        ticket,
-        request.shared());
+    return Requests.with(request, "reported", reported, "ticket", ticket);
   }
 
   private static long millis(long micros) {

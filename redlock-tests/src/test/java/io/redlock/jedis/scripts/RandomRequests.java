@@ -5,6 +5,7 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.InMemoryServer;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Reader;
+import io.redlock.testkit.Requests;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -102,17 +103,11 @@ final class RandomRequests {
   }
 
   private NodeRequest shared(NodeRequest request) {
-    if (request instanceof NodeRequest.Grant it) {
-      return new NodeRequest.Grant(
-          it.names(), it.owner(), it.token(), it.reported(), it.ttlMillis(), it.ticket(), true);
+    if (request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend) {
+      return Requests.with(request, "shared", true);
     }
-    if (request instanceof NodeRequest.Extend it) {
-      return new NodeRequest.Extend(
-          it.names(), it.owner(), it.token(), it.ttlMillis(), it.sentMicros(), true);
-    }
-    return request instanceof NodeRequest.Release it
-        ? new NodeRequest.Release(
-            it.names(), it.owner(), it.token(), it.reported(), it.last(), it.ticket(), ttlMillis())
+    return request instanceof NodeRequest.Release
+        ? Requests.with(request, "sharedTtlMillis", ttlMillis())
         : request;
   }
 
