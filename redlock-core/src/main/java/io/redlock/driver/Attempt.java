@@ -147,7 +147,7 @@ final class Attempt implements Timeouts.Timed {
         }
         QueuePlace place = owner.place;
         Ticket ticket = place == null ? null : place.ticket(owner.tenure.token());
-        return owner.tenure.grant(owner.names, owner.id, ticket);
+        return owner.tenure.grant(owner.names, owner.id, ticket, context.clock.micros());
       }
     }
 

@@ -199,14 +199,25 @@ public final class Tenure {
     return Turn.of(Outcome.PROPOSED);
   }
 
-  /** Returns the grant of the round under way. */
-  public NodeRequest.Grant grant(List<String> names, String owner, @Nullable Ticket ticket) {
+  /**
+   * Returns the grant of the round under way.
+   *
+   * @param sentMicros the time, by the nodes' median clock
+   */
+  public NodeRequest.Grant grant(
+      List<String> names, String owner, @Nullable Ticket ticket, long sentMicros) {
     AcquireRound round = acquire;
     if (round == null) {
       throw new IllegalStateException("no grant is under way");
     }
     return new NodeRequest.Grant(
-        names, owner, token, rules.reported(round), round.terms().ttlMillis(), ticket, isShared);
+        names,
+        owner,
+        token,
+        rules.reported(round),
+        round.terms().ttlMillis(),
+        ticket,
+        isShared ? sentMicros : 0); // S4
   }
 
   /** Returns the number of the acquire round under way; 0 if there is none. */

@@ -86,7 +86,8 @@ public sealed interface NodeRequest {
    * @param ticket if given, the node grants the name only to the lowest ticket that has not
    *     expired. It keeps the ticket when it grants, and when it refuses because the name is held
    *     or others are first. Null bypasses the queue; a reader waits for writers' tickets even so
-   * @param shared true to read: then the token must be above those of writers only
+   * @param sentMicros of a reader: the time of sending, as of an {@link Extend}; 0 for an exclusive
+   *     lease. The token of a reader must be above those of writers only
    */
   record Grant(
       List<String> names,
@@ -95,7 +96,7 @@ public sealed interface NodeRequest {
       long reported,
       long ttlMillis,
       @Nullable Ticket ticket,
-      boolean shared)
+      long sentMicros)
       implements NodeRequest {
 
     /** Creates an exclusive grant. */
@@ -106,7 +107,7 @@ public sealed interface NodeRequest {
         long reported,
         long ttlMillis,
         @Nullable Ticket ticket) {
-      this(names, owner, token, reported, ttlMillis, ticket, false);
+      this(names, owner, token, reported, ttlMillis, ticket, 0);
     }
 
     /** Creates a grant at a token that comes from the clock, not from a reported counter. */
@@ -118,6 +119,11 @@ public sealed interface NodeRequest {
     /** Creates such a grant that bypasses the queue. */
     public Grant(List<String> names, String owner, long token, long ttlMillis) {
       this(names, owner, token, ttlMillis, null);
+    }
+
+    @Override
+    public boolean shared() {
+      return sentMicros > 0;
     }
 
     /** Names no owner id. */

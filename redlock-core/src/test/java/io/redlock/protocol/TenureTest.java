@@ -131,7 +131,7 @@ class TenureTest {
         case "next" -> next();
         case "lose" -> came.add(tenure.lose() ? "it is lost now" : "it was not held");
         case "end" -> tell(tenure.end(!rest.equals("and-go-on"), nowNanos));
-        case "grant" -> came.add(told(tenure.grant(NAMES, "o", ticket(rest))));
+        case "grant" -> came.add(told(tenure.grant(NAMES, "o", ticket(rest), 99)));
         case "release" -> came.add(told(tenure.release(NAMES, "o", true, ticket(rest))));
         default -> answer(command, rest);
       }

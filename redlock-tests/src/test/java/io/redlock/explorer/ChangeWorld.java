@@ -305,7 +305,7 @@ record ChangeWorld(
             round.highestSeen(),
             scope.ttlMillis(),
             null,
-            scope.isShared(attempt));
+            scope.isShared(attempt) ? micros() : 0);
     Attempt asks = new Attempt(Phase.ACQUIRING, round, null, null, tag, 0, floor, 0);
     return sent(scope, attempt, asks, new Message(tag, request));
   }

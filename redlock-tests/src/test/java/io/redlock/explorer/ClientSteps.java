@@ -165,6 +165,12 @@ final class ClientSteps {
     return new Step(tenure.books(), Outcome.PROPOSED, extend, ALL, extending.tag(), false);
   }
 
+  /** The first round's token is the time as its client knows it. */
+  private long sentMicros(Tenure asking) {
+    AcquireRound round = Objects.requireNonNull(asking.books().acquire());
+    return round.number() == 1 ? round.token() : scope.startMicros + round.startNanos() / 1_000;
+  }
+
   private Step nothing() {
     return new Step(tenure.books(), Outcome.NOTHING, null, 0, 0, false);
   }
@@ -177,7 +183,7 @@ final class ClientSteps {
     return switch (turn.outcome()) {
       case PROPOSED -> {
         int round = tenure.round();
-        NodeRequest grant = tenure.grant(NAMES, "", null);
+        NodeRequest grant = tenure.grant(NAMES, "", null, sentMicros(tenure));
         tenure.handed(round, true, 0);
         yield new Step(tenure.books(), Outcome.PROPOSED, grant, ALL, round, false);
       }
@@ -290,7 +296,7 @@ final class ClientSteps {
             counter,
             scope.ttlMillis(1),
             scope.isFair(attempt) ? ticket(attempt, place.micros(), token) : null,
-            scope.isShared(attempt));
+            scope.isShared(attempt) ? scope.micros(now) + scope.skewMicros : 0);
     return catalog.messages.of(new Message(1, asked, 0));
   }
 

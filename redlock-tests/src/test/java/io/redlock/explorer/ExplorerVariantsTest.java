@@ -257,8 +257,8 @@ class ExplorerVariantsTest {
             .grantTicks(1)
             .horizon(2)
             .cuts(1),
-        shared("36d the tombstone of a reader ends as if its token were of the time", R)
-            .nodes(BrokenReaders::buryingWithoutLead)
+        shared("36d a shared grant is executed whenever it was sent", R)
+            .nodes(BrokenReaders::grantingLate)
             .countersAtFirst(1_040_000, 1_040_000, 0)
             .skewMicros(10_000)
             .grantTicks(1)
@@ -268,6 +268,13 @@ class ExplorerVariantsTest {
         shared("36e a reader's release skips nodes that did not answer", R)
             .readers(BrokenTenures::releasesWhereGranted)
             .cuts(1),
+        untimed("36f a reader's release leaves no tombstone if its token is ahead of the clock")
+            .modes(R)
+            .nodes(BrokenReaders::buryingTokensOfTheTime)
+            .aheadMicros(1_900_000)
+            .aheadAtFirst(1_900_000)
+            .extensions(1)
+            .copies(1),
         untimed("37a there is no floor")
             .modes(W, R)
             .aheadMicros(0, 1)

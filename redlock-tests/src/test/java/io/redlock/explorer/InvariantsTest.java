@@ -149,7 +149,7 @@ class InvariantsTest {
   @Test
   void readerAndKeyLiveAsLongAsWasAskedFor() {
     Cell one = read(50, reader("B", 50));
-    Grant grant = new Grant(List.of("r"), "A", 5, 0, 60, null, true);
+    Grant grant = new Grant(List.of("r"), "A", 5, 0, 60, null, 5);
     Cell both = read(100, reader("A", 100), reader("B", 50));
     good(() -> Invariants.readersStayNoLonger(one, both, grant, 40));
     bad(ExplorerInvariant.I29, () -> Invariants.readersStayNoLonger(one, both, grant, 39));
@@ -166,7 +166,7 @@ class InvariantsTest {
 
   @Test
   void readerIsAboveAllWritersAndIsNotRefusedWithoutThem() {
-    Grant grant = new Grant(List.of("r"), "A", 5, 0, 60, null, true);
+    Grant grant = new Grant(List.of("r"), "A", 5, 0, 60, null, 5);
     good(() -> Invariants.readerIsAboveWriters(grant, Kind.GRANTED, 4));
     good(() -> Invariants.readerIsAboveWriters(grant, Kind.STALE, 5));
     bad(ExplorerInvariant.I8, () -> Invariants.readerIsAboveWriters(grant, Kind.GRANTED, 5));
@@ -182,7 +182,7 @@ class InvariantsTest {
 
   @Test
   void waiterHasTicketWhereItAsked() {
-    Grant grant = new Grant(List.of("r"), "A", 5, 0, 60, new Ticket("c", 7, 5, 9, true), true);
+    Grant grant = new Grant(List.of("r"), "A", 5, 0, 60, new Ticket("c", 7, 5, 9, true), 5);
     Cell empty = read(100, reader("B", 100));
     Cell queued = empty.queued(List.of(new Place("c:07", 5, 100)));
     good(() -> Invariants.waiterIsQueued(grant, Kind.WAIT, queued));

@@ -285,11 +285,11 @@ final class NodeSteps {
     return catalog.nodes.of(node.each(cell -> cell.queued(List.copyOf(left))));
   }
 
-  /** The node's clock runs fast for a while. */
-  int gained(int number, int now) {
+  /** The node's clock runs fast for a while, or is set right. */
+  int clocked(int number, int now) {
     Node node = catalog.nodes.get(number);
-    Node fast = Node.of(node.cells(), node.birth(), node.bornMillis(), true);
-    return aged(catalog.nodes.of(fast), now);
+    Node other = Node.of(node.cells(), node.birth(), node.bornMillis(), !node.gained());
+    return aged(catalog.nodes.of(other), now);
   }
 
   /** The node loses all it knows. */

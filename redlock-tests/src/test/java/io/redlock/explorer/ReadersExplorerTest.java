@@ -68,6 +68,11 @@ class ReadersExplorerTest {
             .rounds(2)
             .horizon(5)
             .cuts(1),
+        shared("a shared lease whose clocks are set right, an extend, a copied request", R)
+            .aheadMicros(1_900_000)
+            .aheadAtFirst(1_900_000)
+            .extensions(1)
+            .copies(1),
         crowd("a fair writer and 2 readers", 1, 1, 1).modes(W, R, R),
         crowd("a fair reader and 2 writers", 1, 1, 1).modes(R, W, W),
         crowd("a fair writer, a reader without a ticket and one with", 1, 1, 1).modes(W, U, R),

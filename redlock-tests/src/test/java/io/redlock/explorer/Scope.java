@@ -51,6 +51,7 @@ final class Scope {
   int shortages;
   int clockFaults;
   long gainMicros;
+  boolean isAheadAtFirst;
   long driftMicros;
   int quarantineTicks;
   int neededQuarantineTicks;
@@ -375,6 +376,13 @@ final class Scope {
     return this;
   }
 
+  /** Each node's clock is ahead by so much, until it is set right at any moment. */
+  Scope aheadAtFirst(long micros) {
+    gainMicros = micros;
+    isAheadAtFirst = true;
+    return this;
+  }
+
   /** Tries every moment even for what makes no difference, as {@link Settling} has it. */
   Scope everyDelay() {
     everyDelay = true;
@@ -515,7 +523,7 @@ final class Scope {
         heldAtFirst ? Cell.EMPTY.locked(Catalog.STRANGERS, endOfFirstMillis()) : Cell.EMPTY;
     long counter = countersAtFirst[node];
     Cell counting = counter == 0 ? first : first.counting(counter, Long.MAX_VALUE);
-    return Node.of(Collections.nCopies(names(), counting), 0, Node.OLD, false);
+    return Node.of(Collections.nCopies(names(), counting), 0, Node.OLD, isAheadAtFirst);
   }
 
   private long endOfFirstMillis() {

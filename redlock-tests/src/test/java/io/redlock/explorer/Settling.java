@@ -103,13 +103,16 @@ final class Settling {
     }
     ExplorerLink shorter = link.lane(ExplorerLink.without(link.lane(), 0));
     boolean isRelease = catalog.messages.get(message).tag() == Tenure.RELEASE_TAG;
-    world.links[node][attempt] = catalog.links.of(isRelease ? shorter.buried() : shorter);
     long execution = nodes.execute(attempt, message, world.nodes[node], world.now, false);
     if (NodeSteps.node(execution) != world.nodes[node]) {
       throw new IllegalStateException("not dead: " + catalog.messages.get(message));
     }
+    Answer answer = catalog.answers.get(NodeSteps.answer(execution));
+    if (isRelease && answer.reply().kind() == Kind.CLOCK) {
+      return false; // it is sent again
+    }
+    world.links[node][attempt] = catalog.links.of(isRelease ? shorter.buried() : shorter);
     if (isRelease) {
-      Answer answer = catalog.answers.get(NodeSteps.answer(execution));
       clients.answered(world, attempt, node, answer);
     }
     return true;

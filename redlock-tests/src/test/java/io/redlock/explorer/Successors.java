@@ -146,9 +146,9 @@ final class Successors {
         done();
       }
     }
-    if (scope.gainMicros > 0 && !state.gained()) {
-      begin(() -> name(node) + "'s clock gains").nodes[node] =
-          nodes.gained(world.nodes[node], world.now);
+    if (scope.gainMicros > 0 && state.gained() == scope.isAheadAtFirst) {
+      String what = scope.isAheadAtFirst ? "'s clock is set right" : "'s clock gains";
+      begin(() -> name(node) + what).nodes[node] = nodes.clocked(world.nodes[node], world.now);
       done();
     }
     if (world.losses < scope.losses) {

@@ -376,8 +376,8 @@ class LeastPrivilegeTest {
     long ttlMillis = TTL.toMillis();
     Ticket ticket = new Ticket("me", 1, token, ttlMillis, true);
     return Stream.of(
-            new Grant(name, "a", token, 0, ttlMillis, null, true),
-            new Grant(name, "b", token, 0, ttlMillis / 2, ticket, true),
+            new Grant(name, "a", token, 0, ttlMillis, null, token),
+            new Grant(name, "b", token, 0, ttlMillis / 2, ticket, token),
             new Extend(name, "a", token, ttlMillis, token, true),
             new Extend(name, "c", token, ttlMillis, token, true),
             new Inspect(name, token),

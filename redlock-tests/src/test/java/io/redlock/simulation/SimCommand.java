@@ -174,7 +174,7 @@ record SimCommand(
                 number(5),
                 number(2),
                 ticket(number(7), number(8)),
-                shared);
+                shared ? number(9) : 0);
         case EXTEND, SHARED_EXTEND ->
             new NodeRequest.Extend(
                 names(shared ? keys : NAME_KEYS), owner, token, number(2), number(5), shared);

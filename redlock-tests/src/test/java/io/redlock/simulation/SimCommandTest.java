@@ -55,7 +55,7 @@ class SimCommandTest {
   private static final NodeRequest LOOK = new Look(THREE, TOKEN);
   private static final NodeRequest WITHDRAW = new RemoveTicket(ONE, TICKET);
   private static final Ticket READER = new Ticket("client:a", 17, TOKEN - 5, 3_000, true);
-  private static final NodeRequest READ = new Grant(ONE, "o", TOKEN, 0, 300, null, true);
+  private static final NodeRequest READ = new Grant(ONE, "o", TOKEN, 0, 300, null, TOKEN + 9);
   private static final NodeRequest READ_ON = new Extend(ONE, "o", TOKEN, 300, TOKEN + 9, true);
   private static final NodeRequest STOP_READING = new Release(ONE, "o", TOKEN, 0, true, null, 300);
   private static final NodeRequest INSPECT = new Inspect(ONE, TOKEN);
@@ -73,7 +73,7 @@ class SimCommandTest {
         READ,
         READ_ON,
         STOP_READING,
-        new Grant(ONE, "o", TOKEN, TOKEN - 2, 300, READER, true),
+        new Grant(ONE, "o", TOKEN, TOKEN - 2, 300, READER, TOKEN - 1),
         new Release(ONE, "o", TOKEN, TOKEN - 3, false, READER, 300),
         new RemoveTicket(ONE, READER),
         new Free(ONE, "freed/", TOKEN, TOKEN - 1, List.of()),

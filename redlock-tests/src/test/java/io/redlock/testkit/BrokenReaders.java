@@ -30,6 +30,12 @@ public final class BrokenReaders {
         new Reading(all.toList(), reading.floored(), reading.floor(), reading.floorUntilMillis()));
   }
 
+  private static Cell without(Cell cell, String reader) {
+    return having(
+        cell,
+        cell.reading().all().stream().filter(it -> it.released() || !it.owner().equals(reader)));
+  }
+
   private static long millis(long micros) {
     return Math.floorDiv(micros, 1_000L);
   }
@@ -122,10 +128,7 @@ public final class BrokenReaders {
     return new NodeModel(skewMicros, retentionMillis) {
       @Override
       protected Cell buryReader(Cell cell, Release request, long nowMicros) {
-        return having(
-            cell,
-            cell.reading().all().stream()
-                .filter(it -> it.released() || !it.owner().equals(request.owner())));
+        return without(cell, request.owner());
       }
     };
   }
@@ -140,27 +143,41 @@ public final class BrokenReaders {
     };
   }
 
-  /** A tombstone lives for a ttl. */
-  public static NodeModel buryingForTtl(long skewMicros, long retentionMillis) {
-    return buryingFor(0, skewMicros, retentionMillis);
-  }
-
-  /** A tombstone lives as if its token were of the time. */
-  public static NodeModel buryingWithoutLead(long skewMicros, long retentionMillis) {
-    return buryingFor(millis(2 * skewMicros), skewMicros, retentionMillis);
-  }
-
-  private static NodeModel buryingFor(long keptMillis, long skewMicros, long retentionMillis) {
+  /** The release of a reader leaves no tombstone if its token is ahead of the clock. */
+  public static NodeModel buryingTokensOfTheTime(long skewMicros, long retentionMillis) {
     return new NodeModel(skewMicros, retentionMillis) {
       @Override
       protected Cell buryReader(Cell cell, Release request, long nowMicros) {
-        long untilMillis = millis(nowMicros) + request.sharedTtlMillis() + keptMillis;
+        return isAhead(request.token(), request.reported(), nowMicros)
+            ? without(cell, request.owner())
+            : super.buryReader(cell, request, nowMicros);
+      }
+    };
+  }
+
+  /** A tombstone lives for a ttl. */
+  public static NodeModel buryingForTtl(long skewMicros, long retentionMillis) {
+    return new NodeModel(skewMicros, retentionMillis) {
+      @Override
+      protected Cell buryReader(Cell cell, Release request, long nowMicros) {
+        long untilMillis = millis(nowMicros) + request.sharedTtlMillis();
         Reader tombstone = new Reader(request.owner(), untilMillis, true);
         Cell buried = super.buryReader(cell, request, nowMicros);
         return having(
             buried,
             buried.reading().all().stream()
                 .map(it -> it.owner().equals(request.owner()) ? tombstone : it));
+      }
+    };
+  }
+
+  /** A shared grant is executed whenever it was sent. */
+  public static NodeModel grantingLate(long skewMicros, long retentionMillis) {
+    return new NodeModel(skewMicros, retentionMillis) {
+      @Override
+      protected Outcome grant(List<Cell> cells, Grant request, Standing standing, long nowMicros) {
+        Grant late = request.shared() ? Requests.with(request, "sentMicros", nowMicros) : request;
+        return super.grant(cells, late, standing, nowMicros);
       }
     };
   }

@@ -140,14 +140,14 @@ final class NodeStage implements Scenes.Actor {
               words.has("reported@") ? words.token("reported@") : 0,
               words.millis(TTL),
               ticket,
-              shared);
+              shared ? sentMicros(words) : 0);
       case "extend" ->
           new Extend(
               names,
               owner(words.subject()),
               words.token("@"),
               words.millis(TTL),
-              words.has("sent@") ? words.token("sent@") : subject.nowMicros(),
+              sentMicros(words),
               shared);
       case "release" ->
           new Release(
@@ -170,6 +170,10 @@ final class NodeStage implements Scenes.Actor {
       case "inspect" -> new Inspect(names, token);
       default -> throw new IllegalArgumentException("no such command");
     };
+  }
+
+  private long sentMicros(Words words) {
+    return words.has("sent@") ? words.token("sent@") : subject.nowMicros();
   }
 
   private List<String> values(String seen) {

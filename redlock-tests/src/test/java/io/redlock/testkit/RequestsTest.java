@@ -22,7 +22,7 @@ class RequestsTest {
 
   static Stream<NodeRequest> requests() {
     return Stream.of(
-        new Grant(NAMES, "a", 5, 4, 60, TICKET, true),
+        new Grant(NAMES, "a", 5, 4, 60, TICKET, 6),
         new Extend(NAMES, "a", 5, 60, 7, true),
         new Release(NAMES, "a", 5, 4, true, TICKET, 60));
   }

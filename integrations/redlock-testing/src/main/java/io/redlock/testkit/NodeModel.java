@@ -400,7 +400,9 @@ public class NodeModel {
     }
     // G1
     if (isAhead(token, request.reported(), nowMicros)
-        || isBehind(token, request.ttlMillis(), nowMicros)) {
+        || isBehind(token, request.ttlMillis(), nowMicros)
+        || request.shared()
+            && !fitsTheClock(request.sentMicros(), request.ttlMillis(), nowMicros)) {
       return new Outcome(cells, NodeReply.of(Kind.CLOCK, ""));
     }
     if (any(cells, Cell::isWrongType)) {
@@ -533,7 +535,7 @@ public class NodeModel {
       Cell longer = enter(cell, request.owner(), request.ttlMillis(), nowMicros);
       return new Outcome(List.of(kept(longer, nowMicros)), NodeReply.EXTENDED);
     }
-    if (standing == Standing.ABSTAINING || !fitsTheClock(request, nowMicros)) {
+    if (standing == Standing.ABSTAINING || !mayJoin(request, nowMicros)) {
       return new Outcome(List.of(cell), NodeReply.NOT_HELD);
     }
     return standing == Standing.OUT_OF_MEMORY
@@ -548,20 +550,16 @@ public class NodeModel {
       Cell cell, NodeRequest.Release request, Standing standing, long nowMicros) {
     // S6
     boolean reads = cell.isReadBy(request.owner());
-    Cell after = cell;
-    NodeReply reply = reads ? NodeReply.RELEASED : NodeReply.NOT_HELD;
-    if (!isAhead(request.token(), request.reported(), nowMicros)) {
-      if (standing == Standing.OUT_OF_MEMORY && !reads && !cell.isBuried(request.owner())) {
-        reply = NodeReply.of(Kind.OUT_OF_MEMORY, "");
-      } else {
-        after = buryReader(cell, request, nowMicros);
-      }
-    } else if (reads) {
-      after = cell.read(cell.reading.without(request.owner()));
-    } else {
-      reply = NodeReply.of(Kind.CLOCK, "");
+    boolean fits = !isAhead(request.token(), request.reported(), nowMicros);
+    Cell after = buryReader(cell, request, nowMicros);
+    NodeReply reply = fits ? NodeReply.NOT_HELD : NodeReply.of(Kind.CLOCK, "");
+    if (reads) {
+      after = endWithLongest(after, nowMicros);
+      reply = NodeReply.RELEASED;
+    } else if (standing == Standing.OUT_OF_MEMORY && !cell.isBuried(request.owner())) {
+      after = cell;
+      reply = NodeReply.of(Kind.OUT_OF_MEMORY, "");
     }
-    after = reads ? endWithLongest(after, nowMicros) : after;
     Ticket ticket = request.ticket();
     List<Cell> before = List.of(cell);
     return ticket != null && request.last()
@@ -572,8 +570,7 @@ public class NodeModel {
   /** Sets the tombstone of a reader in place of its entry. */
   protected Cell buryReader(Cell cell, NodeRequest.Release request, long nowMicros) {
     long keptMillis = request.sharedTtlMillis() + -Math.floorDiv(-2 * skewMicros, 1_000L);
-    long untilMillis =
-        Math.floorDiv(nowMicros, 1_000L) + keptMillis + leadMillis(request.token(), nowMicros);
+    long untilMillis = Math.floorDiv(nowMicros, 1_000L) + keptMillis;
     return cell.read(cell.reading.with(new Reader(request.owner(), untilMillis, true)));
   }
 
@@ -616,7 +613,7 @@ public class NodeModel {
     if (standing == Standing.UNSERVING) {
       return new Outcome(cells, joins ? NodeReply.NOT_HELD : NodeReply.abstain(-1, ""));
     }
-    if (joins && (standing == Standing.ABSTAINING || !fitsTheClock(request, nowMicros))) {
+    if (joins && (standing == Standing.ABSTAINING || !mayJoin(request, nowMicros))) {
       return new Outcome(cells, NodeReply.NOT_HELD);
     }
     List<Cell> extended = map(cells, cell -> extend(cell, request, nowMicros));
@@ -790,11 +787,15 @@ public class NodeModel {
     return token > nowMicros + skewMicros && token > reported + 1 || token >= TOKEN_LIMIT;
   }
 
-  /** Returns true if an extend may join: it is neither too old nor from the future. */
-  private boolean fitsTheClock(NodeRequest.Extend request, long nowMicros) {
+  private boolean mayJoin(NodeRequest.Extend request, long nowMicros) {
     return request.token() < TOKEN_LIMIT
-        && request.sentMicros() <= nowMicros + skewMicros
-        && !isBehind(request.sentMicros(), request.ttlMillis(), nowMicros);
+        && fitsTheClock(request.sentMicros(), request.ttlMillis(), nowMicros);
+  }
+
+  /** Returns true if a request that was sent then is neither too old nor from the future. */
+  protected boolean fitsTheClock(long sentMicros, long ttlMillis, long nowMicros) {
+    return sentMicros <= nowMicros + skewMicros
+        && !isBehind(sentMicros, ttlMillis, nowMicros); // E2
   }
 
   private boolean isBehind(long micros, long ttlMillis, long nowMicros) {

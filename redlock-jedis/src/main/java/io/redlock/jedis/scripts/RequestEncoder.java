@@ -174,7 +174,7 @@ public final class RequestEncoder {
   private Invocation sharedGrant(NodeRequest.Grant grant, NodeRequest.@Nullable Ticket ticket) {
     String name = grant.names().get(0);
     Argument lock = keys(name).lock;
-    return new Words(17)
+    return new Words(18)
         .add(Argument.of(7))
         .addKeys(name)
         .add(READERS.then(lock))
@@ -186,6 +186,7 @@ public final class RequestEncoder {
         .add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()))
         .add(Argument.of(ticket == null ? 0 : ticket.micros()))
         .add(Argument.of(ticket == null ? 0 : ticket.lifeMillis()))
+        .add(Argument.of(grant.sentMicros()))
         .call(Script.SHARED_GRANT, grant);
   }
 

@@ -3,13 +3,13 @@
 -- readers (owners by the last ms of their entries; if negated: of their tombstones), floor (a
 -- counter, and the token that a reader must be above while that is the counter); the birth mark.
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
--- to the owner (0 = none), waiter, ticket (us), life of the ticket (ms, 0 = no ticket), birth
--- ('' = no guard).
+-- to the owner (0 = none), waiter, ticket (us), life of the ticket (ms, 0 = no ticket), sent (us),
+-- birth ('' = no guard).
 -- Returns: what fair_grant.lua returns.
 -- The lock is written last: without it entries count nothing, so a denied command leaves none.
 local call = redis.call
 local lock, fence, queue, ends, readers, floor, mark = unpack(KEYS)
-local owner, T, ttl, retention, skew, reported, waiter, ticket, life, birth = unpack(ARGV)
+local owner, T, ttl, retention, skew, reported, waiter, ticket, life, sent, birth = unpack(ARGV)
 
 -- N2, N3
 if birth ~= '' and string.find(call('GET', mark) or '', birth, 1, true) ~= 1 then
@@ -19,9 +19,10 @@ end
 local token = T + 0
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
--- G1
+-- G1, E2
 if token > now + skew and token > reported + 1 or token >= 2 ^ 53
-    or token < now - ttl * 1000 - skew then
+    or token < now - ttl * 1000 - skew
+    or sent + 0 > now + skew or sent + 0 < now - ttl * 1000 - skew then
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
 end
 local nowMillis = math.floor(now / 1000)

@@ -28,24 +28,21 @@ local shared = call('GET', lock) == 'shared/'
 local entry = (call('ZSCORE', readers, owner) or 0) + 0
 local reads = shared and entry >= nowMillis
 local answer = (reads and 'RELEASED ' or 'NOT_HELD ') .. T
-local fits = token < 2 ^ 53 and (token <= now + skew or token <= reported + 1)
+if not reads and (token >= 2 ^ 53 or token > now + skew and token > reported + 1) then
+  answer = 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
+end
 -- S6
-if reads or fits and -entry >= nowMillis then
+if reads or -entry >= nowMillis then
   try('ZREM', readers, owner) -- makes room for the tombstone
 end
-if fits then
-  -- Until no request of this owner can be executed any more.
-  local aheadMillis = math.max(0, math.ceil((token - now) / 1000))
-  local keeps = ttl + math.ceil(2 * skew / 1000) + aheadMillis
-  if try('ZADD', readers, string.format('%.0f', -nowMillis - keeps), owner) then
-    local lives = try('PTTL', readers)
-    if not (lives and try('PEXPIRE', readers, math.max(keeps + 1000, lives))) then
-      try('ZREM', readers, owner) -- it must not stay without an end
-    end
-    try('ZREMRANGEBYSCORE', readers, string.format('(%.0f', -nowMillis), before)
+-- Until the time of sending forbids every request of this owner.
+local keeps = ttl + math.ceil(2 * skew / 1000)
+if try('ZADD', readers, string.format('%.0f', -nowMillis - keeps), owner) then
+  local lives = try('PTTL', readers)
+  if not (lives and try('PEXPIRE', readers, math.max(keeps + 1000, lives))) then
+    try('ZREM', readers, owner) -- it must not stay without an end
   end
-elseif not reads then
-  answer = 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
+  try('ZREMRANGEBYSCORE', readers, string.format('(%.0f', -nowMillis), before)
 end
 
 local freed = false

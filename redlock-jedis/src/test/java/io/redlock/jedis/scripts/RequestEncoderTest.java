@@ -109,14 +109,14 @@ class RequestEncoderTest {
   void readersAreNamedWithoutTheirToken() {
     assertWords(
         "7 a redlock:fence:a redlock:queue:a redlock:ends:a redlock:readers:a redlock:floor:a"
-            + " redlock:birth me 17 3000 600000 2000000 5  0 0 birth",
+            + " redlock:birth me 17 3000 600000 2000000 5  0 0 18 birth",
         Script.SHARED_GRANT,
-        new Grant(List.of("a"), "me", 17, 5, 3_000, null, true));
+        new Grant(List.of("a"), "me", 17, 5, 3_000, null, 18));
     assertWords(
         "7 a redlock:fence:a redlock:queue:a redlock:ends:a redlock:readers:a redlock:floor:a"
-            + " redlock:birth me 17 3000 600000 2000000 5 client:07 8 9 birth",
+            + " redlock:birth me 17 3000 600000 2000000 5 client:07 8 9 18 birth",
         Script.SHARED_GRANT,
-        new Grant(List.of("a"), "me", 17, 5, 3_000, new Ticket("client", 7, 8, 9, true), true));
+        new Grant(List.of("a"), "me", 17, 5, 3_000, new Ticket("client", 7, 8, 9, true), 18));
     assertWords(
         "5 a redlock:fence:a redlock:readers:a redlock:floor:a redlock:birth me 17 3000 600000"
             + " 2000000 18 birth |3|",

@@ -124,7 +124,7 @@ class NodeErrorsTest {
   }
 
   private NodeReply read(String name, String owner, long token) {
-    return fixture.ask(new Grant(List.of(name), owner, token, 0, TTL, null, true));
+    return fixture.ask(new Grant(List.of(name), owner, token, 0, TTL, null, token));
   }
 
   private NodeReply releaseReader(String name, String owner, long token) {

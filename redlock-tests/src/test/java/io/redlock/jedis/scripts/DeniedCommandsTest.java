@@ -289,7 +289,7 @@ class DeniedCommandsTest {
   }
 
   private static NodeRequest reading(String owner, long token, Ticket ticket) {
-    return new Grant(ONE, owner, token, 0, TTL_MILLIS, ticket, true);
+    return new Grant(ONE, owner, token, 0, TTL_MILLIS, ticket, token);
   }
 
   private static Ticket reader(long micros) {

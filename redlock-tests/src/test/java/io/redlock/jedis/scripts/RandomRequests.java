@@ -103,7 +103,10 @@ final class RandomRequests {
   }
 
   private NodeRequest shared(NodeRequest request) {
-    if (request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend) {
+    if (request instanceof NodeRequest.Grant grant) {
+      return Requests.with(request, "sentMicros", sentMicros(grant.ttlMillis()));
+    }
+    if (request instanceof NodeRequest.Extend) {
       return Requests.with(request, "shared", true);
     }
     return request instanceof NodeRequest.Release

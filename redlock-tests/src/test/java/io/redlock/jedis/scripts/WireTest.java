@@ -66,8 +66,8 @@ class WireTest {
             new Release(ONE, "owner", TOKEN),
             new Release(ONE, "owner", TOKEN, true, ticket),
             new RemoveTicket(ONE, ticket),
-            new Grant(ONE, "owner", TOKEN, TOKEN - 1, 10_000, null, true),
-            new Grant(ONE, "owner", TOKEN, 0, 10_000, reader, true),
+            new Grant(ONE, "owner", TOKEN, TOKEN - 1, 10_000, null, TOKEN + 1),
+            new Grant(ONE, "owner", TOKEN, 0, 10_000, reader, TOKEN + 1),
             new Extend(ONE, "owner", TOKEN, 10_000, TOKEN + 1, true),
             new Release(ONE, "owner", TOKEN, 0, false, null, 10_000),
             new Release(ONE, "owner", TOKEN, 0, true, reader, 10_000),
@@ -121,7 +121,7 @@ class WireTest {
         LaneFixture lane = new LaneFixture(server.address(), Duration.ofSeconds(4)).up()) {
       long token = lane.token();
       for (String owner : List.of("owner-1", "owner-2")) {
-        NodeReply reply = lane.ask(new Grant(ONE, owner, token, 0, 10_000, null, true));
+        NodeReply reply = lane.ask(new Grant(ONE, owner, token, 0, 10_000, null, token));
         if (reply.kind() != NodeReply.Kind.GRANTED) {
           throw new AssertionError(reply);
         }
