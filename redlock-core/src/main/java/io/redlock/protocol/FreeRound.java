@@ -15,18 +15,27 @@ import org.jspecify.annotations.Nullable;
  * counter is not below its token, so that it cannot join.
  *
  * <p>It follows an inspection. The token of the holder is not above the highest counter that a
- * quorum reports, because one of these nodes granted it; that counter is buried. A node whose data
- * is in doubt proves nothing, whatever it answers.
+ * quorum reports, because one of these nodes granted it; that counter is buried, but no token of
+ * another holder that came later, so that this one can still join. A node whose data is in doubt
+ * proves nothing, whatever it answers.
  *
  * @param quorum the nodes that are enough
  * @param trusted the nodes that were inspected and are not in doubt, as bits
  * @param seen the values that nodes may set free
  * @param buried the counter that nodes bury; 0 if nothing is to be set free
+ * @param agreeing sets of trusted nodes, as bits: on each node of a set one token is not above the
+ *     counter then, and not below any that the holder may have there
  * @param ballot the answers so far
  * @param longestMillis the longest remaining life of a key that was set free
  */
 public record FreeRound(
-    Quorum quorum, int trusted, List<String> seen, long buried, Ballot ballot, long longestMillis) {
+    Quorum quorum,
+    int trusted,
+    List<String> seen,
+    long buried,
+    List<Integer> agreeing,
+    Ballot ballot,
+    long longestMillis) {
 
   /** The result. */
   public enum Decision {
@@ -40,9 +49,10 @@ public record FreeRound(
     UNKNOWN
   }
 
-  /** Copies the list. */
+  /** Copies the lists. */
   public FreeRound {
     seen = List.copyOf(seen);
+    agreeing = List.copyOf(agreeing);
   }
 
   /**
@@ -54,24 +64,27 @@ public record FreeRound(
    * @return the round
    */
   public static FreeRound begin(Quorum quorum, List<@Nullable NodeReply> inspected, long token) {
+    List<@Nullable NodeReport> reports = new ArrayList<>();
+    List<String> values = new ArrayList<>();
     int trusted = 0;
     long highest = 0;
-    List<String> values = new ArrayList<>();
     for (int node = 0; node < inspected.size(); node++) {
       NodeReply reply = inspected.get(node);
       NodeReport report = reply == null ? null : reply.report();
-      if (report != null) {
-        trusted |= report.doubt().isEmpty() ? 1 << node : 0;
+      reports.add(report);
+      if (report != null && report.doubt().isEmpty()) {
+        trusted |= 1 << node;
         highest = Math.max(highest, report.counter());
-        String value = report.owner();
-        if (value != null && !values.contains(value)) {
-          values.add(value);
-        }
+      }
+      String value = report == null ? null : report.owner();
+      if (value != null && !values.contains(value)) {
+        values.add(value);
       }
     }
     List<String> seen = token == 0 ? values : meant(values, token);
-    long buried = seen.isEmpty() ? 0 : highest; // or another holder could join no more
-    return new FreeRound(quorum, trusted, seen, buried, Ballot.empty(quorum.nodes()), 0);
+    long buried = seen.isEmpty() ? 0 : Math.min(highest, belowLater(values, seen));
+    List<Integer> agreeing = agreeing(reports, trusted, seen, buried);
+    return new FreeRound(quorum, trusted, seen, buried, agreeing, Ballot.empty(quorum.nodes()), 0);
   }
 
   /** A node may have granted the owner an earlier token, and have extended it since. */
@@ -86,6 +99,44 @@ public record FreeRound(
         .toList();
   }
 
+  /** Returns the highest token below those of other holders that came later. */
+  private static long belowLater(List<String> values, List<String> seen) {
+    long named = seen.stream().mapToLong(HolderLabel::token).max().orElse(0);
+    return values.stream()
+            .filter(value -> !seen.contains(value))
+            .mapToLong(HolderLabel::token)
+            .filter(token -> token > named)
+            .min()
+            .orElse(Long.MAX_VALUE)
+        - 1; // F3
+  }
+
+  private static List<Integer> agreeing(
+      List<@Nullable NodeReport> reports, int trusted, List<String> seen, long buried) {
+    List<Integer> sets = new ArrayList<>();
+    for (NodeReport one : reports) {
+      long token = one == null ? buried : Math.max(one.counter(), buried);
+      int set = 0;
+      for (int node = 0; node < reports.size(); node++) {
+        NodeReport report = reports.get(node);
+        if (report != null
+            && holdersToken(report, seen) <= token
+            && token <= Math.max(report.counter(), buried)) {
+          set |= 1 << node;
+        }
+      }
+      sets.add(trusted & set);
+    }
+    return sets;
+  }
+
+  /** Returns the highest token that the holder can have been granted on a node. */
+  private static long holdersToken(NodeReport report, List<String> seen) {
+    String value = report.owner();
+    long named = value != null && seen.contains(value) ? HolderLabel.token(value) : 0;
+    return named == 0 ? report.counter() : named;
+  }
+
   /** Returns the round after a node's answer. Only the first answer of a node counts. */
   public FreeRound answered(int node, NodeReply reply) {
     if (!ballot.isPending(node)) {
@@ -97,6 +148,7 @@ public record FreeRound(
         trusted,
         seen,
         buried,
+        agreeing,
         ballot.with(node, reply.kind()),
         Math.max(longestMillis, millis));
   }
@@ -109,8 +161,10 @@ public record FreeRound(
     if (quorum.isReachedBy(missing)) {
       return Decision.NOT_HELD;
     }
-    if (quorum.isReachedBy(missing | freed)) { // F5
-      return Decision.FREED;
+    for (int agree : agreeing) {
+      if (quorum.isReachedBy(agree & (missing | freed))) { // F5
+        return Decision.FREED;
+      }
     }
     return others != 0 && quorum.isReachedBy(missing | freed | others)
         ? Decision.OTHER_HOLDER // F6
