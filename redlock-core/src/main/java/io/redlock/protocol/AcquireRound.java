@@ -108,9 +108,9 @@ public record AcquireRound(
     return unsettled ? Decision.WAIT : Decision.UNAVAILABLE;
   }
 
-  /** Returns true if a quorum of nodes granted or refused; such nodes are at work. */
-  public boolean reachedQuorum() {
-    return terms.quorum().isReachedBy(ballot.set(Ballot.GRANTED | Ballot.REFUSED));
+  /** Returns true if a quorum of nodes, without these, granted or refused. */
+  public boolean reachedQuorum(int without) {
+    return terms.quorum().isReachedBy(ballot.set(Ballot.GRANTED | Ballot.REFUSED) & ~without);
   }
 
   /** Returns the nodes that have not answered, as bits. */

@@ -12,11 +12,14 @@ import java.util.List;
  * @param named the owners that they named
  * @param remainingMillis the shortest remaining life of a holder's key or first ticket; −1 if none
  *     was reported
+ * @param endless the nodes, as bits, whose key does not end within the longest life of a lease
  */
-public record Rivals(List<Named> named, long remainingMillis) {
+public record Rivals(List<Named> named, long remainingMillis, int endless) {
 
   /** No node has named anybody. */
-  public static final Rivals NONE = new Rivals(List.of(), -1);
+  public static final Rivals NONE = new Rivals(List.of(), -1, 0);
+
+  private static final long LONGEST_LEASE_MILLIS = 3_600_000;
 
   /**
    * An owner that holds the resource on some nodes.
@@ -43,7 +46,11 @@ public record Rivals(List<Named> named, long remainingMillis) {
             ? Math.max(left, remainingMillis)
             : Math.min(left, remainingMillis);
     boolean names = isHeld && !reply.owner().isEmpty();
-    return new Rivals(names ? naming(reply.owner(), 1 << node) : named, shortest);
+    boolean ends = left >= 0 && left <= LONGEST_LEASE_MILLIS;
+    return new Rivals(
+        names ? naming(reply.owner(), 1 << node) : named,
+        shortest,
+        isHeld && !ends ? endless | 1 << node : endless);
   }
 
   private List<Named> naming(String owner, int node) {

@@ -60,11 +60,12 @@ public record Turn(
   public record Attempted(AcquireRound.Decision decision, AcquireRound round, Rivals rivals) {
 
     /**
-     * Returns true if a fair caller that goes on keeps its tickets. Too slow, or without a quorum,
-     * it would only block waiters that could succeed.
+     * Returns true if a fair caller that goes on keeps its tickets. Too slow, or without a quorum
+     * of nodes that may yet grant, it would only block waiters that could succeed.
      */
     public boolean keepsPlace() {
-      return decision != AcquireRound.Decision.TOO_SLOW && round.reachedQuorum(); // Q4
+      return decision != AcquireRound.Decision.TOO_SLOW
+          && round.reachedQuorum(rivals.endless()); // Q4
     }
 
     /** Returns true if it failed only because of others' leases and tickets. */

@@ -136,7 +136,7 @@ class RoundTest {
         state.add(
             round.rulesOutAnother() ? "no other quorum is left" : "another may have a quorum");
       }
-      if (round.reachedQuorum()) {
+      if (round.reachedQuorum(0)) {
         state.add("a quorum is at work");
       }
       if (rivals.remainingMillis() >= 0) {

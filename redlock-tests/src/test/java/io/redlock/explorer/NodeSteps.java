@@ -201,7 +201,9 @@ final class NodeSteps {
         message.tag() > 0
             && message.tag() < scope.rounds
             && (reply.kind() == Kind.HELD || reply.kind() == Kind.STALE);
-    return new NodeReply(reply.kind(), outbids ? reply.counter() : 0, -1, "", "", null, null);
+    boolean ends = reply.kind() == Kind.HELD && reply.remainingMillis() >= 0;
+    return new NodeReply(
+        reply.kind(), outbids ? reply.counter() : 0, ends ? 0 : -1, "", "", null, null);
   }
 
   /** Whether the node is up to date with its own clock, has lost nothing, or has got over it. */

@@ -199,7 +199,7 @@ final class TenureColumns {
     return new Books(
         books.phase(),
         acquire,
-        books.rivals(),
+        new Rivals(books.rivals().named(), -1, books.rivals().endless()), // no rule needs the time
         books.isHanded(),
         extending,
         books.begun(),
