@@ -26,6 +26,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.Protocol;
 
 /** Each page of the runbook: its incident on real masters, and its commands, typed in order. */
 @Tag("servers")
@@ -297,6 +300,28 @@ class RunbookTest {
     assertTrue(lease.fencingToken() > future, "tokens rise");
     assertTrue(lease.fencingToken() < future + 1_000, "by one or a few");
     assertEquals(0, incident.type());
+    incident.isOver();
+  }
+
+  @Test
+  void counterThatIsFarAhead() throws Exception {
+    begin("counter-far-ahead.md", 3, LONG);
+    Redlock service = incident.client(HOLDER);
+    service.acquire(patient).release();
+    try (Connection connection = incident.server(1).connect()) {
+      String absurd = Long.toString((1L << 53) - 4);
+      connection.executeCommand(
+          new CommandArguments(Protocol.Command.SET)
+              .add("redlock:fence:orders/42")
+              .add(absurd)
+              .add("KEEPTTL"));
+    }
+    assertEquals(0, incident.type());
+    service.acquire(patient).release(); // by the other masters
+    incident.type();
+    assertEquals(0, incident.type());
+    Lease lease = service.acquire(renewed);
+    assertTrue(lease.fencingToken() < 1L << 52, "nobody followed the counter");
     incident.isOver();
   }
 }

@@ -300,12 +300,12 @@ final class ClientSteps {
     return catalog.messages.of(new Message(1, asked, 0));
   }
 
-  /** The highest counter on any node. */
+  /** The highest counter on any node that clients follow. */
   long highestCounter(ExplorerWorld world) {
     long highest = 0;
     for (int node : world.nodes) {
       for (NodeModel.Cell cell : catalog.nodes.get(node).cells()) {
-        highest = Math.max(highest, cell.counter());
+        highest = scope.isFar(cell.counter()) ? highest : Math.max(highest, cell.counter());
       }
     }
     return highest;

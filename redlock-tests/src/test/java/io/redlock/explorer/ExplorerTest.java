@@ -150,6 +150,10 @@ class ExplorerTest {
     return Stream.of(
         Scope.of("2 attempts of 2 rounds, a cut").attempts(2).rounds(2).cuts(1),
         Scope.of("3 attempts of 1 round").attempts(3),
+        Scope.of("2 attempts of 2 rounds, a counter far ahead")
+            .attempts(2)
+            .rounds(2)
+            .countersAtFirst(1L << 50, 0, 0),
         setRight("2 attempts of 2 rounds, a majority was ahead").attempts(2),
         setRight("1 lease with an extend, a majority was ahead, a cut")
             .attempts(1)

@@ -187,6 +187,10 @@ class ExplorerVariantsTest {
             .nodes(BrokenNodes::refusingSuccessors),
         setRight("26e a node takes successors of its own counter only")
             .nodes(BrokenNodes::knowingItsOwnCounterOnly),
+        untimed("26f a counter is followed however far it is ahead")
+            .rounds(2)
+            .countersAtFirst(1L << 50, 0, 0)
+            .nodes(BrokenNodes::followingAnyCounter),
         sets("25a a node locks the part of a set that is free").nodes(BrokenNodes::grantingParts),
         sets("25b only the first name's counter counts")
             .nodes(BrokenNodes::countingTheFirstName)

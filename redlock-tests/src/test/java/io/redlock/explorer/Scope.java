@@ -273,6 +273,11 @@ final class Scope {
     return this;
   }
 
+  /** Somebody has written so high a counter that no node follows it, whatever the rules say. */
+  boolean isFar(long counter) {
+    return new NodeModel(skewMicros, retentionMillis).isFar(counter, micros(horizon));
+  }
+
   /** What clocks show at the beginning. */
   Scope startMicros(long micros) {
     startMicros = micros;

@@ -29,9 +29,16 @@ import org.jspecify.annotations.Nullable;
  */
 public class NodeModel {
 
-  /** The first integer that a Lua number cannot tell from its neighbour. */
-  private static final long TOKEN_LIMIT = 1L << 53;
+  /** How far above its clock a node takes or follows no counter: 407 days. */
+  private static final long FAR_MICROS = 1L << 45;
 
+  /**
+   * A ticket that ends later was left before the clock was set back. A server forgets it at the
+   * next fair grant, so without one it counts again at its end.
+   */
+  private static final long MOST_TICKET_MILLIS = 20_000;
+
+  private static final String FAR = "a counter is more than a year ahead of the clock";
   private static final String NOBODY = "";
   private static final String NOT_A_STRING = "\0 not a string";
 
@@ -59,7 +66,7 @@ public class NodeModel {
         Comparator.comparingLong(Place::micros).thenComparing(Place::waiter);
 
     private boolean isOver(long nowMillis) {
-      return nowMillis > untilMillis;
+      return nowMillis > untilMillis || untilMillis - nowMillis > MOST_TICKET_MILLIS; // Q5
     }
   }
 
@@ -359,11 +366,12 @@ public class NodeModel {
       return new Outcome(live, NodeReply.misconfigured(""));
     }
     return request instanceof NodeRequest.Inspect
-        ? new Outcome(live, NodeReply.inspected(report(live.get(0), standing, nowMillis)))
+        ? new Outcome(live, NodeReply.inspected(report(live.get(0), standing, nowMicros)))
         : left(live, live, ((NodeRequest.RemoveTicket) request).ticket(), NodeReply.NOT_HELD);
   }
 
-  private static NodeReport report(Cell cell, Standing standing, long nowMillis) {
+  private NodeReport report(Cell cell, Standing standing, long nowMicros) {
+    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
     List<String> waiters = cell.queue().stream().map(Place::waiter).toList();
     return new NodeReport( // X1
         cell.isFree() ? null : cell.value(),
@@ -371,7 +379,7 @@ public class NodeModel {
         cell.counter(),
         Math.min(waiters.size(), NodeReport.MOST_COUNTED),
         waiters.subList(0, Math.min(waiters.size(), NodeReport.MOST_WAITERS)),
-        doubt(standing),
+        isFar(cell.counter(), nowMicros) ? FAR : doubt(standing),
         Math.min(cell.readers().size(), NodeReport.MOST_COUNTED),
         cell.readers().stream()
             .limit(NodeReport.MOST_READERS)
@@ -407,6 +415,9 @@ public class NodeModel {
     }
     if (any(cells, Cell::isWrongType)) {
       return new Outcome(cells, NodeReply.misconfigured(""));
+    }
+    if (any(cells, cell -> isFar(cell.counter(), nowMicros))) { // G6
+      return new Outcome(cells, NodeReply.misconfigured(FAR));
     }
     Ticket ticket = request.ticket();
     long nowMillis = Math.floorDiv(nowMicros, 1_000L);
@@ -671,6 +682,9 @@ public class NodeModel {
     if (isHeld && (!request.seen().contains(cell.value()) || remainingMillis < 0)) {
       return new Outcome(cells, NodeReply.held(remainingMillis, cell.token(), holder));
     }
+    if (isFar(request.buried(), nowMicros) && request.buried() > cell.counter()) {
+      return new Outcome(cells, NodeReply.of(Kind.CLOCK, ""));
+    }
     Cell buried = forgetFloor(bury(cell, request.buried(), nowMicros));
     // F4
     Cell freed = isHeld ? buried.locked(request.owner(), cell.lockUntilMillis()) : buried;
@@ -784,11 +798,16 @@ public class NodeModel {
 
   /** Returns true if no node can have granted the token: neither clock nor counter explains it. */
   protected boolean isAhead(long token, long reported, long nowMicros) {
-    return token > nowMicros + skewMicros && token > reported + 1 || token >= TOKEN_LIMIT;
+    return token > nowMicros + skewMicros && token > reported + 1 || isFar(token, nowMicros);
+  }
+
+  /** Returns true if a counter is so far ahead of the clock that no node grants or follows it. */
+  public boolean isFar(long counter, long nowMicros) {
+    return counter - nowMicros > FAR_MICROS;
   }
 
   private boolean mayJoin(NodeRequest.Extend request, long nowMicros) {
-    return request.token() < TOKEN_LIMIT
+    return !isFar(request.token(), nowMicros)
         && fitsTheClock(request.sentMicros(), request.ttlMillis(), nowMicros);
   }
 

@@ -38,6 +38,9 @@ final class Faults {
   static final String FOREIGN_COUNTER =
       "the key redlock:fence:<key> holds no counter: delete it on this node";
 
+  /** How the sentence for a counter begins that no node can have granted. */
+  static final String FAR_COUNTER = "the counter redlock:fence:";
+
   private static final String NO_TLS =
       "TLS failed: the server did not answer the handshake: name its port for TLS, or write"
           + " redis:// to do without";
@@ -122,6 +125,14 @@ final class Faults {
     return "the server does not know "
         + (name.isEmpty() ? "a command of the scripts" : name)
         + ": undo its rename-command, or address a Redis master from version 6.2 on";
+  }
+
+  /** Returns the sentence for a counter so far ahead of the clock that no client follows it. */
+  static String farCounter(String name) {
+    return FAR_COUNTER
+        + name
+        + " is more than a year ahead of the clock: set it to the value that the other masters have,"
+        + " with SET ... KEEPTTL, and do not delete it";
   }
 
   /** Returns the sentence for a key of another type, by the line of the script that met it. */

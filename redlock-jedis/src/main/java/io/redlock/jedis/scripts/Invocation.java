@@ -1,6 +1,7 @@
 package io.redlock.jedis.scripts;
 
 import io.redlock.spi.NodeRequest;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,6 +47,11 @@ public final class Invocation {
   /** Returns the number of names; 0 for an audit. */
   public int names() {
     return request == null ? 0 : request.names().size();
+  }
+
+  /** Returns one of the names. */
+  String name(int number) {
+    return Objects.requireNonNull(request).names().get(number);
   }
 
   /** Returns true if it grants in turn, so that its caller may be woken. */

@@ -91,10 +91,10 @@ public final class ReplyMapper {
     }
     try {
       return switch (invocation.script) {
-        case GRANT, FAIR_GRANT, SHARED_GRANT -> grant(text, invocation.echo);
+        case GRANT, FAIR_GRANT, SHARED_GRANT -> grant(text, invocation);
         case EXTEND, SHARED_EXTEND -> extend(text, invocation.echo);
         case RELEASE, SHARED_RELEASE -> release(text, invocation.echo);
-        case INSPECT -> inspection(text, invocation.echo);
+        case INSPECT -> inspection(text, invocation);
         case LOOK -> look(text, invocation);
         case FREE -> free(text, invocation.echo);
         case AUDIT -> null;
@@ -104,7 +104,8 @@ public final class ReplyMapper {
     }
   }
 
-  private static @Nullable NodeReply grant(byte[] text, byte[] token) {
+  private static @Nullable NodeReply grant(byte[] text, Invocation invocation) {
+    byte[] token = invocation.echo;
     if (says("GRANT", text, token, true)) {
       return NodeReply.GRANTED;
     }
@@ -126,6 +127,12 @@ public final class ReplyMapper {
     }
     if (isClock(text, token)) {
       return CLOCK;
+    }
+    if (says("FAR", text, token, false)) {
+      int number = Integer.parseInt(words(text, 3)[2]);
+      return number > 0 && number <= invocation.names()
+          ? NodeReply.misconfigured(Faults.farCounter(invocation.name(number - 1)))
+          : null;
     }
     return abstention(text, token);
   }
@@ -154,6 +161,9 @@ public final class ReplyMapper {
     if (says("NOT_HELD", text, number, true)) {
       return NodeReply.NOT_HELD;
     }
+    if (isClock(text, number)) {
+      return CLOCK;
+    }
     boolean freed = says("FREED", text, number, false);
     String[] words = words(text, 0);
     if ((!freed && !says("HELD", text, number, false)) || words.length != 4) {
@@ -177,10 +187,18 @@ public final class ReplyMapper {
     return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : null;
   }
 
-  private static @Nullable NodeReply inspection(byte[] text, byte[] token) {
-    boolean unmarked = says("UNMARKED", text, token, false);
+  private static @Nullable NodeReply inspection(byte[] text, Invocation invocation) {
+    byte[] token = invocation.echo;
     String[] words = words(text, 0);
-    if (!unmarked && !says("STATE", text, token, false) || words.length < 6) {
+    String doubt = "";
+    if (says("UNMARKED", text, token, false)) {
+      doubt = CHANGED;
+    } else if (says("FAR", text, token, false)) {
+      doubt = Faults.farCounter(invocation.name(0));
+    } else if (!says("STATE", text, token, false)) {
+      return null;
+    }
+    if (words.length < 6) {
       return null;
     }
     long remainingMillis = Long.parseLong(words[2]);
@@ -201,7 +219,7 @@ public final class ReplyMapper {
             counter,
             Integer.parseInt(words[5]),
             rest.subList(0, end),
-            unmarked ? CHANGED : "",
+            doubt,
             end + 1 < rest.size() ? Integer.parseInt(rest.get(end + 1)) : 0,
             readers));
   }
@@ -335,6 +353,7 @@ public final class ReplyMapper {
     String detail = reply.detail();
     return detail.startsWith("a key of another application has ")
         || detail.equals(Faults.FOREIGN_COUNTER)
+        || detail.startsWith(Faults.FAR_COUNTER)
         || deniesName(reply);
   }
 

@@ -50,7 +50,7 @@ if missing then
   local token, skew, sent, birth = T + 0, ARGV[5], ARGV[6] + 0, ARGV[7]
   local time = call('TIME')
   local now = time[1] * 1000000 + time[2]
-  if token >= 2 ^ 53 or sent > now + skew or sent < now - ttl * 1000 - skew
+  if token > now + 2 ^ 45 or sent > now + skew or sent < now - ttl * 1000 - skew
       or (birth ~= '' and string.find(mark or '', birth, 1, true) ~= 1) then
     return 'NOT_HELD ' .. T
   end

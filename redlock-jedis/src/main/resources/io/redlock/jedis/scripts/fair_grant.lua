@@ -18,7 +18,7 @@ local token = tonumber(T)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- G1
-if token > now + skew and token > reported + 1 or token >= 2 ^ 53
+if token > now + skew and token > reported + 1 or token > now + 2 ^ 45
     or token < now - ttl * 1000 - skew then
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
 end
@@ -27,6 +27,10 @@ life = tonumber(life)
 
 local holder = redis.call('GET', lock)
 local highest = redis.call('GET', fence) or '0'
+-- G6
+if highest + 0 > now + 2 ^ 45 then
+  return 'FAR ' .. T .. ' 1'
+end
 -- G2, G3, G4, G5
 local isOwn = holder == value
 if holder and not isOwn then
@@ -40,8 +44,13 @@ if not held
   return 'STALE ' .. T .. ' ' .. highest
 end
 
--- Waiters whose tickets have expired.
+-- Waiters whose tickets have expired, or end too late, because the clock was set back.
+-- Q5
 local over = redis.call('ZRANGEBYSCORE', ends, '-inf', string.format('(%.0f', nowMillis))
+local after = string.format('(%.0f', nowMillis + 20000)
+for _, waiter in ipairs(redis.call('ZRANGEBYSCORE', ends, after, '+inf')) do
+  over[#over + 1] = waiter
+end
 for _, waiter in ipairs(over) do
   over[waiter] = true
 end

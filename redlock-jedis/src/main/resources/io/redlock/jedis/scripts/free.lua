@@ -7,8 +7,8 @@
 -- KEYS: lock, fence, floor (see shared_grant.lua).
 -- ARGV: a number that the answer repeats, the reserved value, the counter to bury (0 = none),
 -- retention (ms), then the values that the operator has seen, as inspect.lua gives them.
--- Returns: FREED number pttl holder | HELD number pttl holder | NOT_HELD number; a holder freed/...
--- was set free before.
+-- Returns: FREED number pttl holder | HELD number pttl holder | NOT_HELD number | CLOCK number now; a
+-- holder freed/... was set free before. CLOCK: the counter to bury is too far ahead of the clock.
 -- The lock is written last, so that a denied command leaves the holder as it is.
 local call = redis.call
 local number, freed, bury, retention = unpack(ARGV)
@@ -41,6 +41,9 @@ local fence = call('GET', KEYS[2]) or '0'
 if bury + 0 > fence + 0 then
   local time = call('TIME')
   local now = time[1] * 1000000 + time[2]
+  if bury + 0 > now + 2 ^ 45 then
+    return 'CLOCK ' .. number .. ' ' .. time[1] .. string.format('%06d', time[2])
+  end
   local aheadMillis = math.max(0, math.ceil((bury - now) / 1000)) -- the counter outlives it
   local keeps = math.max(retention + aheadMillis, call('PTTL', KEYS[2]))
   call('SET', KEYS[2], bury, 'PX', keeps)

@@ -2,7 +2,8 @@
 -- KEYS: lock and fence of each name in turn; then the birth mark.
 -- ARGV: value, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
 -- to the owner (0 = none), birth ('' = no guard). The value is owner@T: what the lock becomes.
--- Returns: GRANT T | HELD T pttl holder c | STALE T c | CLOCK T now | ABSTAIN T
+-- Returns: GRANT T | HELD T pttl holder c | STALE T c | CLOCK T now | FAR T number | ABSTAIN T; the
+-- number is that of the name whose counter is too far ahead of the clock to be followed.
 -- Tokens stay strings, because Lua would print them as 1.7e+15. Adding 0 converts them to numbers,
 -- at little cost, to compare them.
 -- The locks are written last, so that a denied command leaves only counters behind.
@@ -20,19 +21,20 @@ local token, skew = T + 0, ARGV[5] + 0
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- G1
-if token > now + skew and token > ARGV[6] + 1 or token >= 2 ^ 53
+if token > now + skew and token > ARGV[6] + 1 or token > now + 2 ^ 45
     or token < now - ttl * 1000 - skew then
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
 end
 
 local highest, highestCounter = '0', 0
-local held, stale, pttl, other
+local held, stale, pttl, other, far
 for i = 1, last, 2 do
   local holder = call('GET', KEYS[i])
   local fence = call('GET', KEYS[i + 1])
   local counter = fence and fence + 0 or 0
   if counter > highestCounter then
     highest, highestCounter = fence, counter
+    far = counter > now + 2 ^ 45 and (i + 1) / 2
   end
   -- G3, G4, G5
   local isOwn = holder == value
@@ -52,6 +54,10 @@ for i = 1, last, 2 do
   else
     stale = stale or token <= counter
   end
+end
+-- G6
+if far then
+  return 'FAR ' .. T .. ' ' .. far
 end
 -- G2
 if pttl then

@@ -2,7 +2,8 @@
 -- KEYS: lock, fence, queue (waiters by ticket), ends (waiters by the last ms of their tickets),
 -- readers (see shared_grant.lua); then the birth mark.
 -- ARGV: T, a number that the answer repeats; birth ('' = no guard).
--- Returns: STATE T pttl holder c waiting waiter ... | UNMARKED T and the same, if the mark differs.
+-- Returns: STATE T pttl holder c waiting waiter ... | UNMARKED T and the same, if the mark differs |
+-- FAR T and the same, if the counter is too far ahead of the clock to be followed.
 -- pttl is -2 if the name is free. Then, if it is shared: readers number owner pttl ..., the longest
 -- first. Counts 1000 tickets and readers, and lists 20 of each, at most.
 local lock, fence, queue, ends, readers, mark = unpack(KEYS)
@@ -22,6 +23,11 @@ if birth ~= '' and string.find(redis.call('GET', mark) or '', birth, 1, true) ~=
 end
 local holder = redis.call('GET', lock)
 local highest = redis.call('GET', fence) or '0'
+local time = redis.call('TIME')
+-- G6
+if (tonumber(highest) or 0) > time[1] * 1000000 + time[2] + 2 ^ 45 then
+  answer = 'FAR '
+end
 local words = {
   answer .. T,
   string.format('%.0f', holder and redis.call('PTTL', lock) or -2),
@@ -30,14 +36,15 @@ local words = {
   '0',
 }
 
-local time = redis.call('TIME')
 local nowMillis = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 if redis.call('PTTL', ends) ~= -2 then
+  local last = string.format('%.0f', nowMillis + 20000) -- Q5
   words[5] = tostring(
-    #redis.call('ZRANGEBYSCORE', ends, nowMillis, '+inf', 'LIMIT', '0', '1000'))
+    #redis.call('ZRANGEBYSCORE', ends, nowMillis, last, 'LIMIT', '0', '1000'))
   for _, waiter in ipairs(redis.call('ZRANGE', queue, 0, 99)) do
     local untilMillis = redis.call('ZSCORE', ends, waiter)
-    if #words < 25 and untilMillis and tonumber(untilMillis) >= tonumber(nowMillis) then
+    local left = (untilMillis or 0) - nowMillis
+    if #words < 25 and left >= 0 and left <= 20000 then
       words[#words + 1] = word(waiter)
     end
   end

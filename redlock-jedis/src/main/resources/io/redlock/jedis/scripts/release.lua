@@ -55,7 +55,7 @@ local answer = (held[1] and 'RELEASED ' or 'NOT_HELD ') .. T
 local time = bury and try('TIME')
 if time then
   local token, now = T + 0, time[1] * 1000000 + time[2]
-  if token < 2 ^ 53 and (token <= now + ARGV[4] or token <= ARGV[5] + 1) then
+  if token <= now + 2 ^ 45 and (token <= now + ARGV[4] or token <= ARGV[5] + 1) then
     local aheadMillis = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
     for _, fence in ipairs(bury) do
       try('SET', fence, T, 'PX', math.max(ARGV[3] + aheadMillis, try('PTTL', fence) or 0))
@@ -96,6 +96,10 @@ local function leave(lock, queue, ends)
   local nowMillis = time[1] * 1000 + math.floor(time[2] / 1000)
   local over = call('ZRANGEBYSCORE', ends, '-inf', string.format('(%.0f', nowMillis))
   for _, waiter in ipairs(over) do -- their tickets have expired
+    forget(waiter, queue, ends)
+  end
+  local after = string.format('(%.0f', nowMillis + 20000) -- Q5
+  for _, waiter in ipairs(call('ZRANGEBYSCORE', ends, after, '+inf')) do
     forget(waiter, queue, ends)
   end
   local first = call('ZRANGE', queue, 0, 0)[1]

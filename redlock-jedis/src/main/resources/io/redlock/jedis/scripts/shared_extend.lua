@@ -36,7 +36,7 @@ if mark and not string.find(mark, served, 1, true) then
   return (reads and 'ABSTAIN ' or 'NOT_HELD ') .. T
 end
 -- E2
-if not reads and (token >= 2 ^ 53 or sent + 0 > now + skew or sent + 0 < now - ttl * 1000 - skew
+if not reads and (token > now + 2 ^ 45 or sent + 0 > now + skew or sent + 0 < now - ttl * 1000 - skew
     or birth ~= '' and string.find(mark or '', birth, 1, true) ~= 1) then
   return 'NOT_HELD ' .. T
 end

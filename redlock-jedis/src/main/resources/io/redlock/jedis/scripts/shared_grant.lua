@@ -20,7 +20,7 @@ local token = T + 0
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- G1, E2
-if token > now + skew and token > reported + 1 or token >= 2 ^ 53
+if token > now + skew and token > reported + 1 or token > now + 2 ^ 45
     or token < now - ttl * 1000 - skew
     or sent + 0 > now + skew or sent + 0 < now - ttl * 1000 - skew then
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
@@ -30,6 +30,10 @@ local before = string.format('(%.0f', nowMillis)
 
 local holder = call('GET', lock)
 local highest = call('GET', fence) or '0'
+-- G6
+if highest + 0 > now + 2 ^ 45 then
+  return 'FAR ' .. T .. ' 1'
+end
 local entry = (call('ZSCORE', readers, owner) or 0) + 0
 -- S1
 local shared = holder == 'shared/'
@@ -44,8 +48,13 @@ if not held and (-entry >= nowMillis or token <= low + 0) then
   return 'STALE ' .. T .. ' ' .. highest
 end
 
--- Waiters whose tickets have expired.
+-- Waiters whose tickets have expired, or end too late, because the clock was set back.
+-- Q5
 local over = call('ZRANGEBYSCORE', ends, '-inf', before)
+local after = string.format('(%.0f', nowMillis + 20000)
+for _, other in ipairs(call('ZRANGEBYSCORE', ends, after, '+inf')) do
+  over[#over + 1] = other
+end
 for _, other in ipairs(over) do
   over[other] = true
 end

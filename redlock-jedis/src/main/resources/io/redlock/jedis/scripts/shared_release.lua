@@ -28,7 +28,7 @@ local shared = call('GET', lock) == 'shared/'
 local entry = (call('ZSCORE', readers, owner) or 0) + 0
 local reads = shared and entry >= nowMillis
 local answer = (reads and 'RELEASED ' or 'NOT_HELD ') .. T
-if not reads and (token >= 2 ^ 53 or token > now + skew and token > reported + 1) then
+if not reads and (token > now + 2 ^ 45 or token > now + skew and token > reported + 1) then
   answer = 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
 end
 -- S6
@@ -72,6 +72,10 @@ local function leave()
   end
   for _, other in ipairs(call('ZRANGEBYSCORE', ends, '-inf', before)) do
     forget(other) -- their tickets have expired
+  end
+  local after = string.format('(%.0f', nowMillis + 20000) -- Q5
+  for _, other in ipairs(call('ZRANGEBYSCORE', ends, after, '+inf')) do
+    forget(other)
   end
   local first = call('ZRANGE', queue, 0, 0)[1]
   if first and first ~= waiter then
