@@ -3,20 +3,23 @@ package io.redlock.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.Signal;
 import io.redlock.testbed.Unchecked;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import picocli.CommandLine;
 
 /** The command line in a process of its own. */
 final class CliProcess implements AutoCloseable {
@@ -39,20 +42,24 @@ final class CliProcess implements AutoCloseable {
   /**
    * Starts it in the POSIX locale.
    *
-   * @param folder for links to the class path, whose own names that locale may not express
+   * @param folder for a copy of the program, which Java does not find at a name that the locale
+   *     cannot express
    * @param last the last argument, as the format of printf: bytes that are not ASCII are octal
    */
   static CliProcess startInPosixLocale(
       Path folder, Map<String, String> settings, String last, String... arguments)
-      throws IOException {
-    List<String> links = new ArrayList<>();
-    for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
-      Path link = folder.resolve("link-" + links.size());
-      links.add(Files.createSymbolicLink(link, Path.of(entry).toAbsolutePath()).toString());
+      throws Exception {
+    List<String> classPath = new ArrayList<>();
+    for (Class<?> each : List.of(Cli.class, CommandLine.class, JedisRedlock.class, Redlock.class)) {
+      URI place = each.getProtectionDomain().getCodeSource().getLocation().toURI();
+      String copy = folder.resolve(each.getSimpleName()).toString();
+      assertEquals(
+          0, new ProcessBuilder("cp", "-r", Path.of(place).toString(), copy).start().waitFor());
+      classPath.add(copy);
     }
     String script = "LC_ALL=C exec \"$@\" \"$(printf '" + last + "')\"";
     List<String> command = new ArrayList<>(List.of("sh", "-c", script, "sh"));
-    command.addAll(JavaCommand.with(String.join(File.pathSeparator, links), 64));
+    command.addAll(JavaCommand.with(String.join(File.pathSeparator, classPath), 64));
     command.add("io.redlock.cli.Cli");
     command.addAll(List.of(arguments));
     return start(settings, command);

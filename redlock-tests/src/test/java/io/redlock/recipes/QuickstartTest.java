@@ -108,7 +108,7 @@ class QuickstartTest {
         ports.put(port, free);
       }
       Path server = folder.resolve("redis-server");
-      Files.writeString(server, "#!/bin/sh\nexec " + RedisExecutable.path() + " \"$@\"\n");
+      Files.writeString(server, "#!/bin/sh\nexec '" + RedisExecutable.path() + "' \"$@\"\n");
       assertTrue(server.toFile().setExecutable(true));
     }
 

@@ -7,9 +7,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/**
- * The scenes on real threads, again and again. Costs 3 to 4 s of processor: races are rare.
- */
+/** The scenes on real threads, again and again. Costs 3 to 4 s of processor: races are rare. */
 @Tag("budget")
 @Timeout(300)
 class ThreadStressTest {
