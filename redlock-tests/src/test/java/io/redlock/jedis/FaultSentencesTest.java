@@ -74,6 +74,9 @@ class FaultSentencesTest {
           + " rediss://), or is no Redis server (correct host and port)";
   private static final String COUNTER =
       "the key redlock:fence:<key> holds no counter: delete it on this node";
+  private static final String FAR_COUNTER =
+      "the counter redlock:fence:resource is more than a year ahead of the clock: set it to the value"
+          + " that the other masters have, with SET ... KEEPTTL, and do not delete it";
   private static final String FOREIGN_KEY =
       "a key of another application has this name: choose another name or a keyPrefix, or delete the"
           + " key (WRONGTYPE)";
@@ -167,29 +170,35 @@ class FaultSentencesTest {
   // Keys of somebody else.
 
   @ParameterizedTest
-  @ValueSource(strings = {"text", "", "1e30", "99999999999999999999"})
+  @ValueSource(strings = {"text", ""})
   void counterThatIsNoNumberIsNamedAndConcernsOneResourceOnly(String counter) throws Exception {
-    assertCounterIsRefused("SET", "redlock:fence:" + RESOURCE, counter);
+    assertCounterIsRefused(COUNTER, "SET", "redlock:fence:" + RESOURCE, counter);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"9007199254740988", "1e30", "99999999999999999999"})
+  void counterThatIsFarAheadIsNamedAndConcernsOneResourceOnly(String counter) throws Exception {
+    assertCounterIsRefused(FAR_COUNTER, "SET", "redlock:fence:" + RESOURCE, counter);
   }
 
   @Test
   void counterOfAnotherTypeIsNamedAndConcernsOneResourceOnly() throws Exception {
-    assertCounterIsRefused("LPUSH", "redlock:fence:" + RESOURCE, "value");
+    assertCounterIsRefused(COUNTER, "LPUSH", "redlock:fence:" + RESOURCE, "value");
   }
 
-  private static void assertCounterIsRefused(String... write) throws Exception {
+  private static void assertCounterIsRefused(String sentence, String... write) throws Exception {
     try (RedisServer server = RedisServer.start();
         Redlock redlock = builder(server.address(), null).build()) {
       server.command(write);
-      assertIsExplained(COUNTER);
+      assertIsExplained(sentence);
       LeaseRequest request = LeaseRequest.of(RESOURCE, TTL);
       List<LeaseRequest> requests =
           List.of(request, request.fair(), LeaseRequest.ofAll(List.of("another", RESOURCE), TTL));
       for (LeaseRequest each : requests) {
         NodeVote vote = vote(redlock, each);
-        assertEquals(COUNTER, vote.detail(), each::toString);
+        assertEquals(sentence, vote.detail(), each::toString);
         assertEquals(Vote.MISCONFIGURED, vote.vote());
-        assertEquals(COUNTER, redlock.operations().nodes().get(0).lastError().orElse(""));
+        assertEquals(sentence, redlock.operations().nodes().get(0).lastError().orElse(""));
       }
       redlock.acquire("free", TTL, TTL).release(); // the node serves other resources
       Await.until("nothing is left", () -> server.keys(RESOURCE).isEmpty());

@@ -313,14 +313,14 @@ class LeastPrivilegeTest {
   void waitingInTurnMissesEachOfItsCommands(String command) throws Exception {
     try (RedisServer server = serverWithout(List.of(command))) {
       assertTrue(builder(address(server)).adopt().isComplete());
-      String ends = Long.toString(System.currentTimeMillis() + 60_000);
-      server.command("ZADD", "redlock:queue:locks:a", "1", "somebody:1");
-      server.command("ZADD", "redlock:ends:locks:a", ends, "somebody:1");
       try (Redlock redlock = builder(address(server)).build()) {
         LeaseRequest brief = LeaseRequest.of("a", TTL).waitUpTo(Duration.ofMillis(300)).fair();
         Await.until(
             "one of several waits comes to it",
             () -> {
+              String ends = Long.toString(System.currentTimeMillis() + 15_000);
+              server.command("ZADD", "redlock:queue:locks:a", "1", "somebody:1");
+              server.command("ZADD", "redlock:ends:locks:a", ends, "somebody:1");
               redlock.acquireAsync(brief).join();
               return command.equals("+unsubscribe") // that comes with the end
                   ? isListenedTo(server)
