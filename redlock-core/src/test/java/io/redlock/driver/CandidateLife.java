@@ -59,7 +59,7 @@ final class CandidateLife implements Scenes.Actor {
           bed.script(
               request ->
                   request instanceof Grant || request instanceof Extend
-                      ? NodeReply.held(-1, 5, LABEL)
+                      ? NodeReply.held(10_000, 5, LABEL)
                       : Bed.yes(request));
       case "silent" -> // to these
           bed.script(
