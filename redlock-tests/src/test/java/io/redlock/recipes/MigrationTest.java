@@ -94,7 +94,9 @@ class MigrationTest {
     try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
       Redlock redlock = masters.connect();
       Redlock other = masters.connect();
-      rows.play("`lock()`, `lockInterruptibly()`", "the same, renewed for **at most** `renewFor`");
+      rows.play(
+          "`lock()`, `lockInterruptibly()`",
+          "the same, renewed for **at most** `renewFor`; without a majority it waits");
       redlock.asLock(request).lock();
       redlock.asLock(request).lockInterruptibly(); // the same lock, as of getLock(name)
       masters.advance(Duration.ofSeconds(11));
@@ -222,8 +224,9 @@ class MigrationTest {
     }
     rows.play(
         "`InterProcessReadWriteLock`",
-        "[`asReadWriteLock(…)`](readers-and-a-writer.md), fair too; a thread that reads and locks"
-            + " for writing gets an exception, where Curator waits without end");
+        "[`asReadWriteLock(…)`](readers-and-a-writer.md), fair too; if a thread that reads locks"
+            + " for writing, `lock()` throws, where Curator waits without end; `tryLock` is false in"
+            + " both");
     assertReadersAndAWriter();
     rows.play(
         "`LeaderLatch`",
