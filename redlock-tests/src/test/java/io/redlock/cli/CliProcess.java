@@ -13,12 +13,14 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import picocli.CommandLine;
 
 /** The command line in a process of its own. */
@@ -108,6 +110,12 @@ final class CliProcess implements AutoCloseable {
 
   void send(Signal signal) {
     signal.to(process);
+  }
+
+  /** Returns true if {@link #limitFiles} can be called. */
+  static boolean canLimitFiles() {
+    return Stream.of(System.getenv("PATH").split(File.pathSeparator))
+        .anyMatch(folder -> Files.isExecutable(Path.of(folder, "prlimit")));
   }
 
   /** Limits the numbers of the files that it opens from now on. */

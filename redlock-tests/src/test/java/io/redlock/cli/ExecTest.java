@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
@@ -272,6 +273,7 @@ class ExecTest {
    */
   @Test
   void lockIsKeptForAChildWhileNoFileDescriptorIsLeftToLookForIt() throws Exception {
+    assumeTrue(CliProcess.canLimitFiles(), "no prlimit: the files of a process cannot be limited");
     Map<String, String> settings = new HashMap<>(settings());
     settings.put("PATH", "");
     String command =
