@@ -155,8 +155,9 @@ class MigrationTest {
     }
     rows.play(
         "`getReadWriteLock(name)`",
-        "[`asReadWriteLock(…)`](readers-and-a-writer.md), fair; a thread that reads and locks for"
-            + " writing gets an exception, where Redisson waits without end");
+        "[`asReadWriteLock(…)`](readers-and-a-writer.md), fair; if a thread that reads locks for"
+            + " writing, `lock()` throws, where Redisson waits without end; `tryLock` is false in"
+            + " both");
     assertReadersAndAWriter();
     rows.end();
   }
