@@ -62,7 +62,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
     ServiceContext context = owner.context;
     HeldLease lease = new HeldLease(owner, resources, round);
     try {
-      owner.hold(lease); // first: whoever finds the lease wakes its owner
+      owner.hold(lease); // first: a thread that finds the lease wakes its owner
       lease.queue = lease.isShared() ? null : context.queues.leased(owner.names);
       context.liveLeases.add(lease);
       request.renewFor().ifPresent(renewFor -> lease.renew(round, renewFor));

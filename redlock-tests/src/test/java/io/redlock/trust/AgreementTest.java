@@ -415,7 +415,7 @@ class AgreementTest {
     String future = list(0, 1, 3).replace("redis://", "redis://ops:x@");
     assertTrue(present.contains("ops:x@"), present);
     servers.get(1).command("ACL", "SETUSER", "ops", "-scan");
-    assertRefused(Command.PREPARE, present, future, "'scan'");
+    assertRefused(Command.PREPARE, present, future, "+scan");
     servers.get(1).command("ACL", "SETUSER", "ops", "+scan");
     assertResized(present, future);
   }
