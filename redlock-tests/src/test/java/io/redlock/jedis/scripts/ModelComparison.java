@@ -271,7 +271,9 @@ final class ModelComparison {
     if (reply.kind() == Kind.MISCONFIGURED) {
       return reply.detail().startsWith("READONLY")
           ? "READONLY"
-          : reply.detail().isEmpty() || ReplyMapper.concernsOneName(reply)
+          : reply.detail().isEmpty()
+                  || reply.detail().endsWith(" is more than a year ahead of the clock") // the model
+                  || ReplyMapper.concernsOneName(reply)
               ? "WRONGTYPE"
               : reply.toString();
     }
