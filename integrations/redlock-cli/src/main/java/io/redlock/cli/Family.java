@@ -297,7 +297,8 @@ final class Family {
     for (long pid : pids) {
       try {
         Stat stat = Stat.of(pid);
-        boolean isInSession = looksForSession && stat != null && stat.session == root.pid();
+        boolean isInSession =
+            looksForSession && root != null && stat != null && stat.session == root.pid();
         boolean isPassing = stat == null;
         if (stat != null && isInSession) {
           groups.add(stat.group);
@@ -326,8 +327,12 @@ final class Family {
       }
     } while (isNew);
     members.remove(OWN_PID);
-    members.retainAll(running.keySet());
-    members.forEach(pid -> known.put(pid, running.get(pid).start));
+    running.forEach(
+        (pid, stat) -> {
+          if (members.contains(pid)) {
+            known.put(pid, stat.start);
+          }
+        });
     return sight;
   }
 
