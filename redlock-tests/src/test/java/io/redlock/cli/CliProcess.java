@@ -119,14 +119,10 @@ final class CliProcess implements AutoCloseable {
   }
 
   /** Limits the numbers of the files that it opens from now on. */
-  void limitFiles(int most) {
+  void limitFiles(int most) throws InterruptedException {
     String[] limit = {"prlimit", "--pid", "" + process.pid(), "--nofile=" + most + ":"};
-    int exitCode =
-        Unchecked.io(() -> new ProcessBuilder(limit).inheritIO().start())
-            .onExit()
-            .join()
-            .exitValue();
-    assertEquals(0, exitCode);
+    Process prlimit = Unchecked.io(() -> new ProcessBuilder(limit).inheritIO().start());
+    assertEquals(0, prlimit.waitFor());
   }
 
   /** Whether a command of that name runs in it. */
