@@ -31,7 +31,7 @@ enum ThreadScenes {
   LEAD(ThreadScenes::lead),
   /** Locks for reading and writing are locked again, tried, unlocked. */
   LOCKS(ThreadScenes::locks),
-  /** Masters lose their data while a lease begins, which is then confirmed. */
+  /** The master loses its data while a lease begins, which is then confirmed. */
   RESET(ThreadScenes::reset);
 
   private static final String NAME = "orders/42";
@@ -131,7 +131,7 @@ enum ThreadScenes {
       default -> world.thread(lease::close);
     }
     world.thread(() -> world.completes(lease.releaseAsync()));
-    world.thread(world::ask);
+    world.thread(() -> world.ask(lease));
   }
 
   private static void lead(ThreadWorld world, SplittableRandom random) {

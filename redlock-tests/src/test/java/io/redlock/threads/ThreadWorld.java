@@ -4,15 +4,14 @@ import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
-import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.spi.LockNode;
-import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.FakeTicker;
+import io.redlock.testkit.ForwardingNode;
 import io.redlock.testkit.InMemoryNode;
 import io.redlock.testkit.InMemoryServer;
 import java.time.Duration;
@@ -23,7 +22,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
@@ -33,15 +31,12 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Threads that use two services, and what must be true whatever they do to each other. The masters
- * are in memory and answer on the caller's thread. Time is virtual and passes on a thread of its
- * own. Callbacks of the first service run on the threads that cause them, those of the second on a
- * thread of its user.
+ * Threads that use two services, and what must be true whatever they do to each other. The one
+ * master is in memory and answers on the caller's thread: more would lengthen each schedule. Time
+ * is virtual and passes on a thread of its own. Callbacks of the first service run on the threads
+ * that cause them, those of the second on a thread of its user.
  */
 final class ThreadWorld {
-
-  /** More would lengthen each schedule; what they do to each other others explore. */
-  private static final int MASTERS = 1;
 
   static final Duration TTL = Duration.ofSeconds(10);
   private static final long SOON_NANOS = 20_000_000; // what is due later waits for pass()
@@ -55,7 +50,7 @@ final class ThreadWorld {
   private final LinkedBlockingQueue<Runnable> callbacks = new LinkedBlockingQueue<>();
   private final Thread user = new Thread(this::callBack, "user");
   private final List<Thread> threads = new ArrayList<>();
-  private final List<InMemoryServer> servers = new ArrayList<>();
+  private final InMemoryServer server = new InMemoryServer(ticker);
   private final List<WatchedNode> nodes = new ArrayList<>(); // of both services
   private final List<Redlock> services = new ArrayList<>();
   private Body end = () -> {};
@@ -69,21 +64,15 @@ final class ThreadWorld {
   private boolean isClosed;
 
   ThreadWorld() {
-    for (int master = 0; master < MASTERS; master++) {
-      servers.add(new InMemoryServer(ticker));
-    }
     for (int service = 0; service < 2; service++) {
       services.add(connect(service));
     }
   }
 
   private Redlock connect(int service) {
-    List<WatchedNode> own = new ArrayList<>();
-    for (InMemoryServer server : servers) {
-      own.add(new WatchedNode(new InMemoryNode("master-" + own.size(), server)));
-    }
-    nodes.addAll(own);
-    return RedlockBuilder.over(own)
+    WatchedNode node = new WatchedNode(new InMemoryNode("master", server));
+    nodes.add(node);
+    return RedlockBuilder.over(List.of(node))
         .callbackExecutor(service == 0 ? Runnable::run : callbacks::add)
         .ticker(ticker)
         .scheduler(time)
@@ -157,8 +146,9 @@ final class ThreadWorld {
   }
 
   /** Asks under a lock that callbacks take too, as a user may: a callback under ours would hang. */
-  synchronized void ask() {
+  synchronized void ask(Lease lease) {
     services.forEach(service -> service.operations().leases());
+    lease.ended();
   }
 
   private synchronized void enter(Lease lease) {
@@ -171,9 +161,9 @@ final class ThreadWorld {
     all.add(lease);
   }
 
-  /** Checks that the masters have keys of a lease that is valid, which nobody else could take. */
+  /** Checks that the master has the key of a lease that is valid, which nobody else could take. */
   void isLocked(Lease lease) {
-    boolean isLocked = servers.stream().allMatch(s -> s.owner(lease.resource()).isPresent());
+    boolean isLocked = server.owner(lease.resource()).isPresent();
     check(isLocked || !lease.isValid(), lease + " has no key");
   }
 
@@ -188,9 +178,9 @@ final class ThreadWorld {
     time.pass(span);
   }
 
-  /** The masters lose all data, and each service notices. */
+  /** The master loses all data, and each service notices. */
   void reset() {
-    servers.forEach(InMemoryServer::loseData);
+    server.loseData();
     nodes.forEach(node -> node.observer().onReset("lost its data"));
   }
 
@@ -226,7 +216,7 @@ final class ThreadWorld {
       check(services.stream().allMatch(s -> s.operations().waits().isEmpty()), "a call waits");
       List<Object> left = new ArrayList<>();
       services.forEach(service -> left.addAll(service.operations().leases()));
-      servers.forEach(server -> left.addAll(server.locks().values()));
+      left.addAll(server.locks().values());
       check(isClosed || left.isEmpty(), "left: " + left);
     }
     time.pass(Duration.ofHours(1));
@@ -364,12 +354,11 @@ final class ThreadWorld {
   }
 
   /** A node whose resets a test reports. */
-  private static final class WatchedNode implements LockNode {
-    private final InMemoryNode node;
+  private static final class WatchedNode extends ForwardingNode {
     private @Nullable Observer observer; // set before any thread starts
 
-    WatchedNode(InMemoryNode node) {
-      this.node = node;
+    WatchedNode(LockNode node) {
+      super(node);
     }
 
     Observer observer() {
@@ -377,34 +366,9 @@ final class ThreadWorld {
     }
 
     @Override
-    public String name() {
-      return node.name();
-    }
-
-    @Override
     public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
       this.observer = observer;
-      node.start(ticker, scheduler, observer);
-    }
-
-    @Override
-    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
-      return node.send(request, slot, handler);
-    }
-
-    @Override
-    public OptionalLong clockOffsetMicros() {
-      return node.clockOffsetMicros();
-    }
-
-    @Override
-    public NodeStatus status() {
-      return node.status();
-    }
-
-    @Override
-    public void close() {
-      node.close();
+      super.start(ticker, scheduler, observer);
     }
   }
 }
