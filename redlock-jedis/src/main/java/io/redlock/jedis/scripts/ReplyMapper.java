@@ -384,27 +384,19 @@ public final class ReplyMapper {
   public static NodeReply connectFailure(Throwable failure) {
     Deque<Throwable> open = new ArrayDeque<>();
     open.add(failure);
+    Throwable innermost = failure;
     for (int seen = 0; !open.isEmpty() && seen < 20; seen++) {
-      Throwable next = open.poll();
-      NodeReply known = knownConnectFailure(next);
+      innermost = open.poll();
+      NodeReply known = knownConnectFailure(innermost);
       if (known != null) {
         return known;
       }
-      if (next.getCause() != null) {
-        open.add(next.getCause());
+      open.addAll(List.of(innermost.getSuppressed())); // Jedis adds what each address says
+      if (innermost.getCause() != null) {
+        open.add(innermost.getCause());
       }
-      open.addAll(List.of(next.getSuppressed()));
     }
-    return NodeReply.unreachable("no connection: " + plain(innermost(failure)));
-  }
-
-  /** Returns the innermost cause: the others name only the layers that noticed. */
-  private static Throwable innermost(Throwable failure) {
-    Throwable inner = failure;
-    for (int depth = 0; inner.getCause() != null && depth < 20; depth++) {
-      inner = inner.getCause();
-    }
-    return inner;
+    return NodeReply.unreachable("no connection: " + plain(innermost));
   }
 
   private static @Nullable NodeReply knownConnectFailure(Throwable failure) {

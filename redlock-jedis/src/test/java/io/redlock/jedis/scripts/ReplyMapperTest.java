@@ -9,6 +9,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import java.net.ConnectException;
+import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
@@ -181,6 +182,15 @@ class ReplyMapperTest {
     failure.addSuppressed(new SocketTimeoutException("timeout"));
     assertEquals(
         NodeReply.unreachable("no connection in time"),
+        ReplyMapper.connectFailure(new JedisException("Could not get a resource", failure)));
+  }
+
+  @Test
+  void failureThatNoRowKnowsIsToldByItsInnermostCause() {
+    JedisConnectionException failure = new JedisConnectionException("Failed to connect to h:1.");
+    failure.addSuppressed(new SocketException("Too many open files"));
+    assertEquals(
+        NodeReply.unreachable("no connection: Too many open files"),
         ReplyMapper.connectFailure(new JedisException("Could not get a resource", failure)));
   }
 
