@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 /**
  * The types that one acquire passes, when nobody is in its way and it does not wait: those of which
  * a debugger sees a method entered, on any thread, between the call and its return. Left out are
- * lambdas, and what fewer than half of the acquires enter: audits and timers come by chance.
+ * lambdas, and what one acquire in ten does not enter: audits, timers and repeats come by chance.
  */
 @RequiresRedis
 @Tag("ci")
@@ -134,7 +134,7 @@ class AcquireTypesTest {
       Set<String> usual = new TreeSet<>();
       acquires.forEach(
           (type, times) -> {
-            if (times > ACQUIRES / 2) {
+            if (times > ACQUIRES * 9 / 10) {
               usual.add(type);
             }
           });

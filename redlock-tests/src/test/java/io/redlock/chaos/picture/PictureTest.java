@@ -68,7 +68,7 @@ class PictureTest {
             .redirectOutput(dom.toFile())
             .start();
     try {
-      assertTrue(browser.waitFor(90, TimeUnit.SECONDS), "the browser ends");
+      assertTrue(browser.waitFor(300, TimeUnit.SECONDS), "the browser ends");
     } finally {
       browser.destroyForcibly().waitFor();
     }
