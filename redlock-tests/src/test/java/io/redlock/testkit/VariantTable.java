@@ -1,6 +1,7 @@
 package io.redlock.testkit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.testbed.Repository;
 import io.redlock.testbed.Unchecked;
@@ -52,6 +53,13 @@ public final class VariantTable {
       return number + " " + text;
     }
 
+    /** Returns true if a search that may go another way today does not cost much more. */
+    boolean isLike(Row pinned) {
+      return after == pinned.after
+          ? line().equals(pinned.line())
+          : test.equals(pinned.test) && after <= 2 * pinned.after + 50;
+    }
+
     String line() {
       return String.join(",", number, layer, test, noticed, Long.toString(after), text);
     }
@@ -80,7 +88,7 @@ public final class VariantTable {
     total += count;
     if (!Pinned.isUpdate()) {
       Row pinned = ofThisLayer().get(rule);
-      assertEquals(pinned == null ? "no such row" : pinned.line(), row.line(), UPDATE);
+      assertTrue(pinned != null && row.isLike(pinned), () -> row.line() + ": " + UPDATE);
     }
   }
 
