@@ -91,6 +91,11 @@ final class Audits {
     return !underWay && nowNanos - dueNanos >= 0 ? call(refresh) : null;
   }
 
+  /** Returns true while an audit is unanswered. */
+  boolean isUnderWay() {
+    return underWay;
+  }
+
   /** Takes note that the audit that was due is sent. */
   void sent(long nowNanos) {
     underWay = true;

@@ -43,6 +43,9 @@ final class LaneConnection {
   /** The least time between two batches that do not wait for answers, in nanoseconds. */
   private static final long LEAST_PACE_NANOS = TimeUnit.MICROSECONDS.toNanos(250);
 
+  /** The life of a connection after which its end does not count as a failure to connect. */
+  private static final long LASTING_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   /** The roles in which a thread writes. */
   enum Writer {
     /** A thread that must not block. */
@@ -93,6 +96,8 @@ final class LaneConnection {
   private @Nullable Batch batch; // of the connection in use; null if there is none
   private boolean open; // carries requests
   private boolean answered; // anything, since it is open
+  private long openSinceNanos;
+  private boolean mayHasten; // an audit, since the node is silent
   private long silentSinceNanos; // while calls are unanswered; later by the pauses of this process
   private long lastWriteNanos;
   private long leastRoundTripNanos; // of this connection
@@ -142,6 +147,11 @@ final class LaneConnection {
     return answered;
   }
 
+  /** Returns true if the connection is not one of those that something ends again and again. */
+  boolean hasLasted(long nowNanos) {
+    return nowNanos - openSinceNanos >= LASTING_NANOS;
+  }
+
   /** Returns true if it carries requests, and the node has answered within a node timeout. */
   boolean isAnswering(long nowNanos) {
     return open && silentNanos(nowNanos) < settings.nodeTimeoutNanos();
@@ -162,6 +172,7 @@ final class LaneConnection {
   /** Opens the connection for requests. Those that wait are sent, releases first. */
   private void open(long nowNanos) {
     open = true;
+    openSinceNanos = nowNanos;
     health.connected(audits.verdict(), nowNanos);
     refuseWhatWaits(nowNanos);
     planAudit(nowNanos);
@@ -294,6 +305,9 @@ final class LaneConnection {
       return null;
     }
     leastRoundTripNanos = Math.min(leastRoundTripNanos, nowNanos - call.sinceNanos);
+    long awakeNanos = nowNanos - ticks.awakeSinceNanos();
+    long tookNanos = Math.min(nowNanos - call.sinceNanos, awakeNanos);
+    health.took(tookNanos, settings.nodeTimeoutNanos(), nowNanos);
     if (reply instanceof JedisNoScriptException && !call.byText) {
       calls.removeOldest();
       if (call.state != Call.State.OVER) {
@@ -318,6 +332,9 @@ final class LaneConnection {
         };
     if (!inStep) {
       outOfStep("an answer to something else", nowNanos);
+    } else if (mayHasten && !audits.isUnderWay()) {
+      mayHasten = false; // what still answers late is not asked again and again
+      auditNow(nowNanos);
     }
     return decided;
   }
@@ -463,6 +480,7 @@ final class LaneConnection {
     long awakeNanos = nowNanos - ticks.awakeSinceNanos();
     if (Math.min(silentNanos(nowNanos), awakeNanos) >= settings.nodeTimeoutNanos()
         && health.silent(silence, nowNanos)) {
+      mayHasten = true;
       calls.refuseQueued(silence, nowNanos);
       calls.answerLate(NodeReply.unknown(silence.detail()));
     }

@@ -28,6 +28,9 @@ final class LaneHealth {
   /** A shorter silence is one line of information, at its end; a longer one is a warning. */
   private static final Duration LONG_SILENCE = Duration.ofSeconds(1);
 
+  /** So many connections in a row that end within a second are logged; the others are counted. */
+  private static final int FLAPS_LOGGED = 3;
+
   private final String node;
   private final LockNode.Observer observer;
   private final Consumer<LaneEffect> effects;
@@ -36,6 +39,8 @@ final class LaneHealth {
   private String lastError = "";
   private boolean outOfMemory;
   private boolean silenceIsLong;
+  private boolean isLate; // the answer at hand
+  private int flaps; // connections in a row that ended within a second
   private boolean allowsAName; // of those that this connection has asked for
   private boolean deniesNames;
   private final Set<Script> failed = EnumSet.noneOf(Script.class); // unexplained, and not since
@@ -143,6 +148,7 @@ final class LaneHealth {
 
   /** Takes the first verdict on a new connection. */
   void connected(Verdict verdict, long nowNanos) {
+    isLate = false;
     allowsAName = false;
     deniesNames = false;
     failed.clear();
@@ -169,7 +175,22 @@ final class LaneHealth {
     }
   }
 
-  /** Takes note of an answer, which ends a silence. */
+  /** Takes note of how long the answer at hand took: a silence ends with one that is in time. */
+  void took(long roundTripNanos, long timeoutNanos, long nowNanos) {
+    isLate = roundTripNanos >= timeoutNanos;
+    if (isLate && condition.state == State.SILENT) {
+      String reason =
+          "answers after "
+              + Brief.duration(Duration.ofNanos(roundTripNanos))
+              + ", the node timeout is "
+              + Brief.duration(Duration.ofNanos(timeoutNanos))
+              + ": raise it";
+      NodeReply refusal = NodeReply.unreachable(reason);
+      become(to(State.SILENT, reason, refusal, condition.standing, nowNanos));
+    }
+  }
+
+  /** Takes note of an answer. */
   void answered(long nowNanos) {
     if (condition.state == State.SILENT) {
       become(asStanding(condition.standing, nowNanos));
@@ -276,19 +297,27 @@ final class LaneHealth {
     return true;
   }
 
-  /** Takes note of the time: warns of a silence that has become long, once. */
+  /** Takes note of the time: warns once of what has lasted. */
   void tick(long nowNanos) {
     boolean isLong = nowNanos - condition.sinceNanos >= LONG_SILENCE.toNanos();
     if (condition.state == State.SILENT && isLong && !silenceIsLong) {
       silenceIsLong = true;
       String reason = condition.reason;
       report(() -> LOG.warn("node {} is SILENT: {}", node, reason));
+    } else if (condition.state == State.UP && isLong && flaps > 0) {
+      int lost = flaps;
+      flaps = 0;
+      if (lost >= FLAPS_LOGGED) {
+        report(() -> LOG.warn("node {} is UP again, and lost {} connections", node, lost));
+      }
     }
   }
 
   /** Takes note that the connection is lost; requests wait for the next one. */
   void lost(String reason, long nowNanos) {
     lastError = reason;
+    boolean isSoon = nowNanos - condition.sinceNanos < LONG_SILENCE.toNanos();
+    flaps = isSoon ? flaps + 1 : 0;
     become(to(State.DOWN, reason, null, Standing.VOTES, nowNanos));
   }
 
@@ -314,7 +343,9 @@ final class LaneHealth {
   }
 
   private Condition asStanding(Standing standing, long nowNanos) {
-    return to(standing.state, standing.reason, null, standing, nowNanos);
+    return isLate && condition.state == State.SILENT
+        ? to(State.SILENT, condition.reason, condition.refusal, standing, nowNanos)
+        : to(standing.state, standing.reason, null, standing, nowNanos);
   }
 
   private Condition to(
@@ -339,13 +370,14 @@ final class LaneHealth {
       NodeStatus status = status(after.sinceNanos, 0);
       boolean isShort = before == State.SILENT && !silenceIsLong;
       Duration silence = Duration.ofNanos(after.sinceNanos - sinceBefore);
+      int lost = flaps;
       silenceIsLong = false;
       report(
           () -> {
             if (isShort && after.state == State.UP) {
               LOG.info("node {} was SILENT for {}", node, Brief.duration(silence));
             } else {
-              log(before, status);
+              log(before, status, lost);
             }
             observer.onStateChange(status);
           });
@@ -356,10 +388,16 @@ final class LaneHealth {
     effects.accept(new LaneEffect.Report(report));
   }
 
-  private void log(State before, NodeStatus after) {
+  private void log(State before, NodeStatus after, int lost) {
     State state = after.state();
-    boolean isToldLater = state == State.SILENT; // by the tick, or when it ends
-    if (isToldLater || state == State.CLOSED || before == State.CONNECTING && state == State.UP) {
+    boolean isDown = state == State.DOWN;
+    boolean isToldLater = // by the tick, or when it ends
+        state == State.SILENT || lost > FLAPS_LOGGED || lost == FLAPS_LOGGED && !isDown;
+    if (isDown && lost == FLAPS_LOGGED) {
+      LOG.warn("node {} comes and goes: {}", node, after.reason().orElse(""));
+    } else if (isToldLater
+        || state == State.CLOSED
+        || before == State.CONNECTING && state == State.UP) {
       LOG.debug("node {} is {}", node, state);
     } else if (state == State.UP) {
       LOG.warn("node {} is UP again, was {}", node, before);

@@ -269,10 +269,11 @@ final class LaneMachine {
     health.lost(why, nowNanos);
     waitForConnection(nowNanos);
     calls.answerSent(NodeReply.unknown(why));
+    boolean hasLasted = connection.hasLasted(nowNanos);
     if (closing) {
       end(nowNanos);
-    } else if (connection.hasAnswered()) {
-      failures = 0;
+    } else if (connection.hasAnswered() && (hasLasted || failures == 0)) {
+      failures = hasLasted ? 0 : 1;
       dial();
     } else {
       failures++;
