@@ -64,6 +64,7 @@ final class Instance implements AutoCloseable {
     try {
       Await.until("it serves or has ended", () -> !process.isAlive() || isServing());
     } catch (AssertionError e) {
+      close(); // nobody else has it yet
       throw new AssertionError(e.getMessage() + ":\n" + log(), e);
     }
     assertTrue(process.isAlive(), () -> "it has ended:\n" + log());

@@ -33,6 +33,7 @@ class ShopTest {
   /** A line that is there because of the lock. */
   private static final Pattern OF_THE_LOCK = Pattern.compile("(?i)redlock|lease");
 
+  private static final String HOLDER = "/actuator/redlock/holder?resource=";
   private static final Pattern NOTHING = Pattern.compile("^$");
 
   @Test
@@ -166,11 +167,13 @@ class ShopTest {
         assertTrue(a.page("/actuator/metrics/redlock.acquire").contains("outcome"));
         Await.until(
             "somebody is named as the holder of an order",
-            () -> a.page("/actuator/redlock/orders/1").matches(".*\"holder\":\"[^\"]+:\\d+\".*"));
+            () -> a.page(HOLDER + "orders/1").matches(".*\"holder\":\"[^\"]+:\\d+\".*"));
         Await.until(
             "an instance lists its lease",
             () -> b.page("/actuator/redlock").contains("\"resources\":[\"orders/"));
-        assertEquals(400, a.get("/actuator/redlock/" + "x".repeat(600)).statusCode());
+        assertTrue(a.page(HOLDER + "orders//1").contains("\"resource\":\"orders//1\""));
+        assertEquals(404, a.get("/actuator/redlock/orders?resource=orders/1").statusCode());
+        assertEquals(400, a.get(HOLDER + "x".repeat(600)).statusCode());
 
         masters.get(0).kill();
         masters.get(1).kill();
@@ -216,7 +219,7 @@ class ShopTest {
     ledger.release(order);
     assertEquals("shipped slow", Await.value("the request is served", slow).body());
     assertEquals(143, old.awaitEnd());
-    String released = successor.page("/actuator/redlock/orders/slow");
+    String released = successor.page(HOLDER + "orders/slow");
     assertTrue(released.contains("\"held\":\"NO\""), released);
     assertEquals("shipped slow", Await.value("nobody has it", successor.ship(order)).body());
   }

@@ -12,11 +12,11 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
-import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 
 /** The actuator endpoint {@code redlock}. */
 @Endpoint(id = "redlock")
@@ -103,20 +103,25 @@ public final class RedlockEndpoint {
   }
 
   /**
-   * Asks the masters who holds a resource. Takes nothing.
+   * Asks the masters who holds a resource. Takes nothing. A name is a parameter and no path, of
+   * which Spring drops empty parts: {@code a//b} would be asked as {@code a/b}.
    *
-   * @param resource the resource; each slash in it separates two parts
+   * @param question {@code holder}
+   * @param resource the resource
    * @return the answers, by the names of {@link Inspection}; what is absent there is left out. They
    *     have no owner ids: with one of them, anybody who can write to the masters could release the
-   *     lock
+   *     lock. Null if the question is another one
    * @throws InterruptedException if the thread was interrupted
    */
   @ReadOperation
-  public Map<String, Object> holder(@Selector(match = Match.ALL_REMAINING) String... resource)
+  public @Nullable Map<String, Object> ask(@Selector String question, String resource)
       throws InterruptedException {
+    if (!question.equals("holder")) {
+      return null;
+    }
     Inspection inspection;
     try {
-      inspection = redlock.operations().inspect(String.join("/", resource));
+      inspection = redlock.operations().inspect(resource);
     } catch (IllegalArgumentException e) {
       throw new InvalidEndpointRequestException(e.getMessage(), "no resource has this name");
     }

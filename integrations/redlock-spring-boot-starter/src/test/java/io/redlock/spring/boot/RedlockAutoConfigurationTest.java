@@ -36,6 +36,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -497,6 +498,11 @@ class RedlockAutoConfigurationTest {
                 assertEquals(3, context.getBean(RedlockEndpoint.class).report().nodes().size()));
   }
 
+  private static Map<String, Object> holderOf(RedlockEndpoint endpoint, String resource)
+      throws InterruptedException {
+    return Objects.requireNonNull(endpoint.ask("holder", resource));
+  }
+
   @Test
   void endpointPrintsNamesThatNoTerminalObeys() throws Exception {
     try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
@@ -504,7 +510,7 @@ class RedlockAutoConfigurationTest {
       RedlockEndpoint endpoint = new RedlockEndpoint(holder);
       Lease lease = holder.acquire("a\n\u009b\u202eb", Duration.ofSeconds(10));
       String name = "a\\u000a\\u009b\\u202eb";
-      assertEquals(name, endpoint.holder("a\n\u009b\u202eb").get("resource"));
+      assertEquals(name, holderOf(endpoint, "a\n\u009b\u202eb").get("resource"));
       assertEquals(Set.of(name), endpoint.report().leases().get(0).get("resources"));
       assertTrue(lease.isValid());
     }
@@ -517,7 +523,7 @@ class RedlockAutoConfigurationTest {
       RedlockEndpoint endpoint = new RedlockEndpoint(reader);
       reader.acquire(LeaseRequest.of("catalog", Duration.ofSeconds(10)).shared());
       reader.acquire(LeaseRequest.of("catalog", Duration.ofSeconds(9)).shared());
-      Map<String, Object> held = endpoint.holder("catalog");
+      Map<String, Object> held = holderOf(endpoint, "catalog");
       assertEquals("readers", held.get("holder"));
       assertEquals(2, held.get("reading"));
       assertEquals(
@@ -538,7 +544,7 @@ class RedlockAutoConfigurationTest {
       RedlockEndpoint mine = new RedlockEndpoint(holder);
       RedlockEndpoint other = new RedlockEndpoint(masters.connect());
       Lease lease = holder.acquire("orders/42", Duration.ofSeconds(10));
-      Map<String, Object> held = new HashMap<>(other.holder("orders", "42"));
+      Map<String, Object> held = new HashMap<>(holderOf(other, "orders/42"));
       assertEquals(3, ((List<?>) held.remove("nodes")).size());
       assertEquals(
           Map.of(
@@ -553,7 +559,7 @@ class RedlockAutoConfigurationTest {
               "token",
               lease.fencingToken()),
           held);
-      String ownerId = other.holder("orders", "42").toString();
+      String ownerId = holderOf(other, "orders/42").toString();
       assertFalse(ownerId.matches(".*[0-9a-f]{32}.*"), ownerId);
       assertEquals(lease.resources(), mine.report().leases().get(0).get("resources"));
       assertEquals(List.of(), other.report().leases());
@@ -569,10 +575,10 @@ class RedlockAutoConfigurationTest {
       two.cancel(false);
       assertEquals(0, mine.report().waiting());
       lease.release();
-      Map<String, Object> free = other.holder("orders", "42");
+      Map<String, Object> free = holderOf(other, "orders/42");
       assertEquals(Inspection.Held.NO, free.get("held"));
       assertEquals(Set.of("resource", "held", "nodes"), free.keySet());
-      assertThrows(InvalidEndpointRequestException.class, () -> other.holder(" "));
+      assertThrows(InvalidEndpointRequestException.class, () -> other.ask("holder", " "));
     }
   }
 
