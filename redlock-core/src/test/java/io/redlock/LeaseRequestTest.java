@@ -72,6 +72,7 @@ class LeaseRequestTest {
     assertEquals(
         "orders/42 for 10s, waiting up to 0s, renewed for 1h, fair, shared",
         PLAIN.waitUpTo(Duration.ZERO).renewFor(Duration.ofHours(1)).fair().shared().toString());
+    assertEquals("orders/42 for 10s, for nightly report", PLAIN.note("nightly report").toString());
     assertEquals("a + b for 10s", LeaseRequest.ofAll(Set.of("b", "a"), TTL).toString());
   }
 
@@ -86,7 +87,9 @@ class LeaseRequestTest {
   /** Returns a request with one more term. */
   private static LeaseRequest with(Method wither, LeaseRequest request) {
     Object[] values =
-        Stream.of(wither.getParameterTypes()).map(type -> Duration.ofMinutes(7)).toArray();
+        Stream.of(wither.getParameterTypes())
+            .map(type -> type == String.class ? "nightly" : Duration.ofMinutes(7))
+            .toArray();
     try {
       return (LeaseRequest) wither.invoke(request, values);
     } catch (ReflectiveOperationException e) {

@@ -87,7 +87,7 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     QueuePlace drawn;
     try {
       drawn = isFair() ? context.fairWaiters.place(waits(), isShared()) : null;
-      attempts.own(context.ownerIds.get());
+      attempts.own(context.ownerIds.get(request.note()));
     } catch (IllegalStateException failure) {
       fail(failure);
       return result;

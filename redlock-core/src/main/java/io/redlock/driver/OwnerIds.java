@@ -18,6 +18,11 @@ record OwnerIds(String prefix, Supplier<String> source) implements Supplier<Stri
 
   @Override
   public String get() {
+    return get("");
+  }
+
+  /** Returns an id that says what the lease is for, unless the note is empty. */
+  String get(String note) {
     String id;
     try {
       id = source.get();
@@ -28,7 +33,7 @@ record OwnerIds(String prefix, Supplier<String> source) implements Supplier<Stri
       throw new IllegalStateException(
           "the supplier of owner ids returned " + id + ": return an id");
     }
-    String owner = prefix.concat(id); // A1
+    String owner = HolderLabel.prefix(prefix, note).concat(id); // A1
     if (HolderLabel.isFreed(owner)) {
       throw new IllegalStateException(
           "the supplier of owner ids returned "

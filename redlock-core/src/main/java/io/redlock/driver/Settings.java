@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import io.redlock.LeaseRequest;
 import io.redlock.protocol.LeaseTerms;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.nio.charset.StandardCharsets;
@@ -105,6 +106,9 @@ record Settings(
           "unlessHeld() with "
               + (request.isFair() ? "fair()" : "anyOf()")
               + ": it waits for nobody's turn and for no other name; leave one of them out");
+    }
+    if (!request.note().isEmpty()) {
+      HolderLabel.problemOfNote(request.note()).ifPresent(problems::add);
     }
     addProblems(problems, request.ttl());
     request

@@ -1,19 +1,24 @@
 package io.redlock.spi;
 
 import io.redlock.text.Brief;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The label of a client: who it is, for operators. An owner id begins with the label of its client
- * and a slash, so that the value of a lock key on any node names the holder. The rest of the id is
- * random and secret: with it, anybody could release the lock.
+ * The label of a client and the note of a request: who holds a lock and what for, for operators. An
+ * owner id begins with both, each followed by a slash, so that the value of a lock key on any node
+ * names the holder. The rest of the id is random and secret: with it, anybody could release the
+ * lock.
  */
 public final class HolderLabel {
 
   /** The longest label, in characters. */
   public static final int MAX_LENGTH = 64;
+
+  /** The longest note, in characters. */
+  public static final int MAX_NOTE_LENGTH = 48;
 
   /** The value of a lock key while readers hold the name; no owner id may look like that. */
   public static final String SHARED = "shared/";
@@ -27,9 +32,13 @@ public final class HolderLabel {
 
   private static final Pattern LABEL = Pattern.compile("[!-.0-~]{1," + MAX_LENGTH + "}");
 
+  /** A note, with blanks; in an owner id underscores stand for them. */
+  private static final Pattern NOTE = Pattern.compile("[ -.0-~]{1," + MAX_NOTE_LENGTH + "}");
+
   private static final Pattern OWNER =
       Pattern.compile(
-          "(?:(" + LABEL.pattern() + ")/)?[0-9a-f]{32}(?:-[0-9]+)?(?::[0-9]+)?(?:@[0-9]+)?");
+          ("(?:(" + LABEL.pattern() + ")?/(?:(" + NOTE.pattern() + ")/)?)?")
+              + "[0-9a-f]{32}(?:-[0-9]+)?(?::[0-9]+)?(?:@[0-9]+)?");
 
   private static final Pattern VALUE = Pattern.compile("(.*)@([1-9][0-9]{0,15})");
 
@@ -61,6 +70,37 @@ public final class HolderLabel {
             + ": use 1 to "
             + MAX_LENGTH
             + " printable ASCII characters, neither blanks nor slashes");
+  }
+
+  /**
+   * Returns the problem of a note, with its fix.
+   *
+   * @param note what a lease is for
+   * @return the problem; empty if the note is valid: 1 to 48 printable ASCII characters without
+   *     slashes, not only blanks
+   */
+  public static Optional<String> problemOfNote(String note) {
+    return NOTE.matcher(note).matches() && !note.isBlank()
+        ? Optional.empty()
+        : Optional.of(
+            "note \""
+                + Brief.text(note)
+                + "\" cannot be stored: use 1 to "
+                + MAX_NOTE_LENGTH
+                + " printable ASCII characters, no slashes");
+  }
+
+  /**
+   * Returns the start of the owner ids of a request with a note.
+   *
+   * @param prefix that of the client
+   * @param note the note; empty if there is none
+   * @return the prefix, which has a slash then, the note with underscores for blanks, and a slash
+   */
+  public static String prefix(String prefix, String note) {
+    return note.isEmpty()
+        ? prefix
+        : (prefix.isEmpty() ? "/" : prefix) + note.replace(' ', '_') + "/";
   }
 
   /**
@@ -114,8 +154,9 @@ public final class HolderLabel {
    * Returns the label in an owner id, in the value of a lock key, or in the name of a waiter.
    *
    * @param ownerId an owner id, or the value of a lock key, perhaps of another Redlock client
-   * @return the label; {@code freed by} and the label of an operator who set the resource free;
-   *     {@code readers} if readers hold it; empty if the id has none
+   * @return the label, then the note in brackets, for example {@code billing@pod-7 (nightly
+   *     report)}; {@code freed by} and the label of an operator who set the resource free; {@code
+   *     readers} if readers hold it; empty if the id has neither
    */
   public static String of(String ownerId) {
     if (isFreed(ownerId)) {
@@ -126,7 +167,12 @@ public final class HolderLabel {
       return READERS;
     }
     Matcher matcher = OWNER.matcher(ownerId);
-    return matcher.matches() && matcher.group(1) != null ? matcher.group(1) : "";
+    if (!matcher.matches()) {
+      return "";
+    }
+    String label = Objects.requireNonNullElse(matcher.group(1), "");
+    String note = matcher.group(2);
+    return note == null ? label : (label + " (" + note.replace('_', ' ') + ")").strip();
   }
 
   /**

@@ -66,6 +66,15 @@ class SettingsTest {
   }
 
   @Test
+  void noteThatNoKeyCanHoldIsRefused() {
+    assertEquals(List.of(), settings.problems(of("a").note("nightly report")));
+    assertEquals(
+        List.of(
+            "note \"a/b\" cannot be stored: use 1 to 48 printable ASCII characters, no slashes"),
+        settings.problems(of("a").note("a/b")));
+  }
+
+  @Test
   void ttlIsRoundedUpToMilliseconds() {
     assertEquals(1, Settings.ceilMillis(Duration.ofNanos(1)));
     assertEquals(1_000, Settings.ceilMillis(Duration.ofSeconds(1)));

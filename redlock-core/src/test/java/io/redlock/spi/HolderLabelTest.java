@@ -13,6 +13,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class HolderLabelTest {
 
   private static final String BITS = "0123456789abcdef0123456789abcdef";
+  private static final long HIGHEST_TOKEN = 1L << 53;
+  private static final int SCRIPTS_PRINT = 192; // as they say themselves
 
   @ParameterizedTest
   @ValueSource(strings = {"a", "billing@pod-7:4211", "!-.0~", "-2"})
@@ -26,6 +28,37 @@ class HolderLabelTest {
     assertEquals(label, HolderLabel.of(value));
     assertEquals(id + "-12", HolderLabel.owner(value));
     assertEquals(17, HolderLabel.token(value));
+  }
+
+  @Test
+  void noteIsShownBesideTheLabelOrAlone() {
+    assertEquals("(nightly report)", noteIn("", "nightly report"));
+    assertEquals("a (nightly report)", noteIn("a/", "nightly report"));
+    assertEquals("a (freed by b)", noteIn("a/", "freed by b"));
+    assertFalse(HolderLabel.tellsFreed(noteIn("", "freed by b")));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"", " ", "a/b", "ü", "a\tb", "0123456789012345678901234567890123456789012345678"})
+  void noteThatNoKeyCanHoldIsRefused(String note) {
+    String problem = HolderLabel.problemOfNote(note).orElseThrow();
+    assertTrue(problem.endsWith("use 1 to 48 printable ASCII characters, no slashes"), problem);
+  }
+
+  private static String noteIn(String prefix, String note) {
+    assertEquals(Optional.empty(), HolderLabel.problemOfNote(note));
+    return HolderLabel.of(HolderLabel.value(HolderLabel.prefix(prefix, note) + BITS + "-2", 17));
+  }
+
+  @Test
+  void scriptsPrintTheLongestValueWhole() {
+    String label = "l".repeat(HolderLabel.MAX_LENGTH) + "/";
+    String note = "n".repeat(HolderLabel.MAX_NOTE_LENGTH);
+    String id = HolderLabel.prefix(label, note) + BITS + "-" + Long.MAX_VALUE;
+    String value = HolderLabel.value(id, HIGHEST_TOKEN);
+    assertTrue(value.length() <= SCRIPTS_PRINT, () -> value.length() + " characters");
+    assertEquals(id, HolderLabel.owner(value));
   }
 
   @Test
@@ -74,7 +107,7 @@ class HolderLabelTest {
         "secret/of another client",
         "a/0123456789abcdef0123456789abcdeg",
         "a b/0123456789abcdef0123456789abcdef",
-        "a/b/0123456789abcdef0123456789abcdef",
+        "a/b/c/0123456789abcdef0123456789abcdef",
         "a/0123456789abcdef0123456789abcdef0",
         "a/0123456789abcdef0123456789abcdef-",
         "ops@host",

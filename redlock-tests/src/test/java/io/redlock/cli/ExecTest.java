@@ -133,6 +133,15 @@ class ExecTest {
   }
 
   @Test
+  void refusalSaysWhatTheLockIsFor() throws Exception {
+    CompletableFuture<CommandRun> holds = begin("--note=nightly", "sh", "-c", UNTIL_FILE, file());
+    masters.awaitHolders(5, "job");
+    CommandRun.of(settings(), onJob("--wait=0s", "true")).assertExit(120).assertHas(" (nightly)");
+    Files.createFile(file);
+    end(holds).assertExit(0);
+  }
+
+  @Test
   void fairCommandWaitsInTurnAndNoReaderPassesIt() throws Exception {
     Redlock other = masters.connect();
     CompletableFuture<CommandRun> reads = begin("--shared", "sh", "-c", UNTIL_FILE, file());

@@ -164,6 +164,13 @@ final class Exec implements Callable<Integer> {
   private boolean leavesDescendants;
 
   @Option(
+      names = "--note",
+      paramLabel = "TEXT",
+      description =
+          "what the lock is for, shown beside the holder: at most 48 ASCII characters, no slash")
+  private @Nullable String note;
+
+  @Option(
       names = "--renew-for",
       paramLabel = "DURATION",
       defaultValue = "1d",
@@ -209,7 +216,8 @@ final class Exec implements Callable<Integer> {
     Duration standard = codeIfHeld == null ? Duration.ZERO : TO_AGREE;
     LeaseRequest request =
         names.request(ttl).waitUpTo(wait == null ? standard : wait).renewFor(renewFor);
-    return codeIfHeld == null ? request : request.unlessHeld();
+    LeaseRequest noted = note == null ? request : request.note(note);
+    return codeIfHeld == null ? noted : noted.unlessHeld();
   }
 
   private int notAcquired(LockNotAcquiredException e) {

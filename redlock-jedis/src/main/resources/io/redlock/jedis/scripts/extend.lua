@@ -34,7 +34,7 @@ for i = 1, last, 2 do
   elseif not isOwn then
     -- F7
     local freed = string.match(holder, '^freed/[!-~]*$') -- by an operator
-    return 'NOT_HELD ' .. T .. (freed and ' ' .. string.sub(freed, 1, 128) or '')
+    return 'NOT_HELD ' .. T .. (freed and ' ' .. string.sub(freed, 1, 192) or '')
   end
 end
 

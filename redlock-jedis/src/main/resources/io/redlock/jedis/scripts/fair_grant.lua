@@ -108,7 +108,7 @@ end
 if held then
   forgetThem()
   return 'HELD ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' '
-    .. (string.match(string.sub(holder, 1, 128), '^[!-~]+$') or '-') .. ' ' .. highest
+    .. (string.match(string.sub(holder, 1, 192), '^[!-~]+$') or '-') .. ' ' .. highest
 end
 -- Q2
 local head = not holder and first()

@@ -62,7 +62,7 @@ end
 -- G2
 if pttl then
   return 'HELD ' .. T .. ' ' .. string.format('%.0f', pttl) .. ' '
-    .. (string.match(string.sub(other, 1, 128), '^[!-~]+$') or '-') .. ' ' .. highest
+    .. (string.match(string.sub(other, 1, 192), '^[!-~]+$') or '-') .. ' ' .. highest
 end
 if stale then
   return 'STALE ' .. T .. ' ' .. highest

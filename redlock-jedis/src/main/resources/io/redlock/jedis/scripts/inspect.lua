@@ -10,7 +10,7 @@ local lock, fence, queue, ends, readers, mark = unpack(KEYS)
 local T, birth = unpack(ARGV)
 
 local function word(text)
-  if #text <= 128 and string.find(text, '^[!-~]+$') then
+  if #text <= 192 and string.find(text, '^[!-~]+$') then
     return text
   end
   return 'sha1:' .. redis.sha1hex(string.sub(text, 1, 4096))

@@ -11,7 +11,7 @@ local shared = holder == 'shared/'
 if holder and not shared then
   -- F7
   local freed = string.match(holder, '^freed/[!-~]*$') -- by an operator
-  return 'NOT_HELD ' .. T .. (freed and ' ' .. string.sub(freed, 1, 128) or '')
+  return 'NOT_HELD ' .. T .. (freed and ' ' .. string.sub(freed, 1, 192) or '')
 end
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
