@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -23,7 +24,8 @@ import org.junit.jupiter.api.DynamicTest;
  * by an actor of its own. A line that begins with {@code #} is a comment; the first of a scene says
  * what it shows.
  *
- * <p>With {@code -Dpinned.update=true} what came of the commands is written instead of compared.
+ * <p>With {@code -Dpinned.update=true} what came of the commands is written instead of compared,
+ * and printed where it differs. Nothing is written if an actor does not know a word of the file.
  */
 public final class Scenes {
 
@@ -45,6 +47,30 @@ public final class Scenes {
     default void close() {}
   }
 
+  /** An actor who tells what comes of a command while it is done. */
+  public abstract static class Teller implements Actor {
+
+    private final List<String> told = new ArrayList<>();
+
+    protected abstract void perform(String command, String rest) throws Exception;
+
+    protected final void tell(String what) {
+      told.add(what);
+    }
+
+    protected final void tell(List<String> what) {
+      told.addAll(what);
+    }
+
+    @Override
+    public final List<String> act(String command, String rest) throws Exception {
+      perform(command, rest);
+      List<String> all = List.copyOf(told);
+      told.clear();
+      return all;
+    }
+  }
+
   private Scenes() {}
 
   /** Returns a test for each scene of a file below the module's resources for tests. */
@@ -52,7 +78,7 @@ public final class Scenes {
     Path path = FOLDER.resolve(file);
     try {
       if (Boolean.getBoolean("pinned.update")) {
-        List<String> played = scenes(path).map(scene -> play(scene, actors)).toList();
+        List<String> played = scenes(path).map(scene -> played(scene, actors)).toList();
         Files.writeString(path, String.join("\n\n", played) + "\n");
       }
       return scenes(path)
@@ -69,6 +95,25 @@ public final class Scenes {
 
   private static Stream<String> scenes(Path path) throws IOException {
     return Stream.of(Files.readString(path).strip().split("\n\n+"));
+  }
+
+  /** Returns a scene as it is played now, and prints which of its lines went and came. */
+  private static String played(String scene, Supplier<? extends Actor> actors) {
+    String now = play(scene, actors);
+    if (!now.equals(scene)) {
+      System.out.println("changed: " + scene.lines().findFirst().orElseThrow());
+      mark("- ", scene, now);
+      mark("+ ", now, scene);
+    }
+    return now;
+  }
+
+  private static void mark(String sign, String text, String other) {
+    Set<String> others = other.lines().collect(Collectors.toSet());
+    text.lines()
+        .filter(line -> !others.contains(line))
+        .map(sign::concat)
+        .forEach(System.out::println);
   }
 
   /** A line of commands and what came of them. */

@@ -42,7 +42,7 @@ class LeaseReadWriteLockTest {
    * printed. What {@code begins} returns later: then {@code a returned} prints it. The {@code far}
    * locks are those of another process. {@code virtually} makes time virtual, for what takes long.
    */
-  private static final class Threaded implements Scenes.Actor {
+  private static final class Threaded extends Scenes.Teller {
 
     private InMemoryMasters masters = InMemoryMasters.inRealTime(3);
     private LeaseRequest request =
@@ -67,7 +67,7 @@ class LeaseReadWriteLockTest {
     }
 
     @Override
-    public List<String> act(String command, String rest) {
+    protected void perform(String command, String rest) {
       switch (command) {
         case "virtually" -> virtually(Duration.ofMillis(Long.parseLong(rest)));
         case "occupy" -> masters.occupy("catalog", Duration.ofHours(1));
@@ -78,28 +78,20 @@ class LeaseReadWriteLockTest {
                     .lease()
                     .orElseThrow());
         case "stranger-leaves" -> leases.get(0).close();
-        case "stranger?" -> {
-          return List.of(text(leases.get(0)));
-        }
+        case "stranger?" -> tell(text(leases.get(0)));
         case "interrupt" -> ofNames.get(rest).interrupt();
         case "waiting" -> awaitWaiting(Integer.parseInt(rest));
         case "queued" -> awaitQueued(Integer.parseInt(rest));
-        case "holds?" -> {
-          return List.of(here.operations().leases().stream().map(it -> it.holds()).toList() + "");
-        }
-        case "text?" -> {
-          return List.of(locks.toString());
-        }
+        case "holds?" ->
+            tell(here.operations().leases().stream().map(it -> it.holds()).toList() + "");
+        case "text?" -> tell(locks.toString());
         case "took?" -> {
           String all = took.toString();
           took.clear();
-          return List.of(all);
+          tell(all);
         }
-        default -> {
-          return byThread(command, rest);
-        }
+        default -> byThread(command, rest);
       }
-      return List.of();
     }
 
     private void virtually(Duration longest) {
@@ -132,10 +124,11 @@ class LeaseReadWriteLockTest {
                   .allMatch(node -> node.waiting() == waiters));
     }
 
-    private List<String> byThread(String thread, String rest) {
+    private void byThread(String thread, String rest) {
       boolean begins = rest.startsWith("begins ");
       if (rest.equals("returned?")) {
-        return List.of(begun.get(thread).isDone() ? "returned" : "waits");
+        tell(begun.get(thread).isDone() ? "returned" : "waits");
+        return;
       }
       if (!rest.equals("returned")) {
         begun.put(thread, new CompletableFuture<>());
@@ -144,7 +137,9 @@ class LeaseReadWriteLockTest {
             .computeIfAbsent(thread, name -> Executors.newSingleThreadExecutor())
             .execute(() -> run(thread, words, begun.get(thread)));
       }
-      return begins ? List.of() : List.of(Await.value(rest, begun.get(thread)));
+      if (!begins) {
+        tell(Await.value(rest, begun.get(thread)));
+      }
     }
 
     private void run(String name, String[] words, CompletableFuture<String> result) {

@@ -39,7 +39,7 @@ import java.util.stream.Stream;
  * all before, and that of a reader above those of writers. A resource is {@code n} unless a command
  * says another, a ttl 20 s.
  */
-final class ContractStage implements Scenes.Actor {
+final class ContractStage extends Scenes.Teller {
 
   private static final Duration LONG_WAIT = RedlockContract.LONG_WAIT;
   private static final Duration TTL = RedlockContract.TTL;
@@ -69,7 +69,7 @@ final class ContractStage implements Scenes.Actor {
   }
 
   @Override
-  public List<String> act(String command, String rest) throws Exception {
+  protected void perform(String command, String rest) throws Exception {
     String[] words = rest.split(" ");
     switch (command) {
       case "down" -> nodes(rest).forEach(deployment::takeDown);
@@ -81,30 +81,21 @@ final class ContractStage implements Scenes.Actor {
         String resource = words.length == 1 ? "n" : words[1];
         await(rest, () -> deployment.holders(name(resource)), words[0]);
       }
-      case "release" -> {
-        return List.of(lease(rest).release().name());
-      }
+      case "release" -> tell(lease(rest).release().name());
       case "close" -> lease(rest).close();
-      case "extend" -> {
-        return List.of(extend(lease(words[0]), words.length == 1 ? TTL : seconds(words[1])));
-      }
-      case "valid?" -> {
-        return List.of(validity(lease(rest)));
-      }
+      case "extend" -> tell(extend(lease(words[0]), words.length == 1 ? TTL : seconds(words[1])));
+      case "valid?" -> tell(validity(lease(rest)));
       case "left?" -> {
         boolean isLong = lease(rest).remaining().compareTo(RedlockContract.LESS) > 0;
-        return List.of(isLong ? "more than 12s" : "less than 12s");
+        tell(isLong ? "more than 12s" : "less than 12s");
       }
       case "end" -> {
         List<LeaseEnd> told = ends.get(lease(rest));
         Await.until("the end is told", () -> !told.isEmpty());
-        return List.of(told.stream().map(LeaseEnd::cause).toList().toString());
+        tell(told.stream().map(LeaseEnd::cause).toList().toString());
       }
-      default -> {
-        return byClient(command, words[0], List.of(words).subList(1, words.length));
-      }
+      default -> byClient(command, words[0], List.of(words).subList(1, words.length));
     }
-    return List.of();
   }
 
   private static Stream<Integer> nodes(String numbers) {
@@ -158,58 +149,47 @@ final class ContractStage implements Scenes.Actor {
     return clients.computeIfAbsent(name, each -> deployment.connect(RedlockContract.NODE_TIMEOUT));
   }
 
-  private List<String> byClient(String names, String verb, List<String> words) throws Exception {
+  private void byClient(String names, String verb, List<String> words) throws Exception {
     Redlock client = client(names.split(",")[0]);
     Queue<CompletableFuture<AcquireResult>> waiting =
         waits.computeIfAbsent(names, each -> new ArrayDeque<>());
     switch (verb) {
-      case "try" -> {
-        return List.of(outcome(() -> client.tryAcquire(request(words))));
-      }
-      case "acquire" -> {
-        return List.of(outcome(() -> client.tryAcquire(request(words).waitUpTo(LONG_WAIT))));
-      }
+      case "try" -> tell(outcome(() -> client.tryAcquire(request(words))));
+      case "acquire" -> tell(outcome(() -> client.tryAcquire(request(words).waitUpTo(LONG_WAIT))));
       case "wait" -> waiting.add(client.acquireAsync(request(words).waitUpTo(LONG_WAIT)));
-      case "served" -> {
-        return List.of(outcome(() -> soon(waiting.remove())));
-      }
-      case "served?" -> {
-        return List.of(waiting.element().isDone() ? "served" : "waits");
-      }
+      case "served" -> tell(outcome(() -> soon(waiting.remove())));
+      case "served?" -> tell(waiting.element().isDone() ? "served" : "waits");
       case "cancel" -> assertTrue(waiting.remove().cancel(false));
       case "closes" -> client.close();
-      case "leases" -> {
-        return List.of(client.operations().leases().stream().map(this::text).toList().toString());
-      }
-      case "inspects" -> {
-        return List.of(text(Await.value("it", client.operations().inspectAsync(name("n")))));
-      }
-      case "frees" -> {
-        return free(names.split(","), words);
-      }
+      case "leases" ->
+          tell(client.operations().leases().stream().map(this::text).toList().toString());
+      case "inspects" -> tell(text(Await.value("it", client.operations().inspectAsync(name("n")))));
+      case "frees" -> tell(free(names.split(","), words));
       default -> throw new IllegalArgumentException("no such command: " + verb);
     }
-    return List.of();
   }
 
+  private List<String> names(String list) {
+    return Stream.of(list.split(",")).map(this::name).toList();
+  }
+
+  /** Says what is locked and for how long before it says how. */
   private LeaseRequest request(List<String> words) {
-    Duration ttl = TTL;
-    List<String> names = List.of(name("n"));
+    LeaseRequest request = LeaseRequest.of(name("n"), TTL);
     for (String word : words) {
-      if (word.startsWith("for=")) {
-        ttl = seconds(word.substring(4));
-      } else if (word.contains("=")) {
-        names =
-            List.of(word.substring(word.indexOf('=') + 1).split(",")).stream()
-                .map(this::name)
-                .toList();
-      }
+      String[] term = word.split("=");
+      request =
+          switch (term[0]) {
+            case "for" -> LeaseRequest.ofAll(request.resources(), seconds(term[1]));
+            case "on" -> LeaseRequest.ofAll(names(term[1]), request.ttl());
+            case "any" -> LeaseRequest.anyOf(names(term[1]), request.ttl());
+            case "fair" -> request.fair();
+            case "briefly" -> request.waitUpTo(Duration.ofMillis(100));
+            case "shared" -> request.shared();
+            default -> throw new IllegalArgumentException("no such term: " + word);
+          };
     }
-    boolean isAny = words.stream().anyMatch(word -> word.startsWith("any="));
-    LeaseRequest request = isAny ? LeaseRequest.anyOf(names, ttl) : LeaseRequest.ofAll(names, ttl);
-    request = words.contains("fair") ? request.fair() : request;
-    request = words.contains("briefly") ? request.waitUpTo(Duration.ofMillis(100)) : request;
-    return words.contains("shared") ? request.shared() : request;
+    return request;
   }
 
   private interface Call {

@@ -57,7 +57,7 @@ class GateProxyTest {
    * A client, a gate and a server. Words in capitals are sent to the server, {@code later} on a
    * thread of its own; {@code answer} waits for what comes of that.
    */
-  private static final class Gated implements Scenes.Actor {
+  private static final class Gated extends Scenes.Teller {
     private final GateProxy gate;
     private Connection client;
     private CompletableFuture<String> answer = new CompletableFuture<>();
@@ -88,7 +88,7 @@ class GateProxyTest {
     }
 
     @Override
-    public List<String> act(String command, String rest) {
+    protected void perform(String command, String rest) {
       String[] words = rest.split(" ");
       GateProxy.Gate way = words[0].equals("replies") ? gate.replies() : gate.requests();
       switch (command) {
@@ -101,28 +101,17 @@ class GateProxyTest {
         case "cut" -> gate.cut();
         case "anew" -> connect();
         case "later" -> answer = later(words);
-        case "answer" -> {
-          return List.of(Await.value("it ends", answer.exceptionally(failure -> "broken")));
-        }
-        case "answered?" -> {
-          return List.of(answer.isDone() ? "answered" : "not answered");
-        }
-        case "one-more" -> {
-          return List.of(text(client.getOne()));
-        }
-        case "keys?" -> {
-          return List.of(server.keys("*").toString());
-        }
+        case "answer" -> tell(Await.value("it ends", answer.exceptionally(failure -> "broken")));
+        case "answered?" -> tell(answer.isDone() ? "answered" : "not answered");
+        case "one-more" -> tell(text(client.getOne()));
+        case "keys?" -> tell(server.keys("*").toString());
         case "passed" -> {
           int count = Integer.parseInt(words[2]);
           Await.until("so many passed", () -> way.passed(words[1]).size() == count);
-          return way.passed(words[1]).stream().map(String::strip).toList();
+          tell(way.passed(words[1]).stream().map(String::strip).toList());
         }
-        default -> {
-          return List.of(command((command + " " + rest).strip().split(" ")));
-        }
+        default -> tell(command((command + " " + rest).strip().split(" ")));
       }
-      return List.of();
     }
   }
 

@@ -50,7 +50,7 @@ class InMemoryNodeTest {
   }
 
   /** Each command prints the answers that came of it; {@code locks?} looks at the server. */
-  private static final class Network implements Scenes.Actor {
+  private static final class Network extends Scenes.Teller {
     private final FakeTicker ticker = new FakeTicker();
     private final FakeScheduler scheduler = new FakeScheduler(ticker);
     private final InMemoryServer server = new InMemoryServer(ticker);
@@ -75,15 +75,13 @@ class InMemoryNodeTest {
     }
 
     @Override
-    public List<String> act(String command, String rest) {
+    protected void perform(String command, String rest) {
       answers.clear();
       switch (command) {
         case "grant" -> send(grant("me", 0));
         case "grant-other" -> send(grant("other", 1));
         case "release" -> send(new Release(List.of("n"), "me", token));
-        case "withdraw" -> {
-          return List.of(pending.withdraw() ? "withdrawn" : "too late");
-        }
+        case "withdraw" -> tell(pending.withdraw() ? "withdrawn" : "too late");
         case "hold-sends" -> node.holdSends();
         case "hold-requests" -> node.holdRequests();
         case "hold-replies" -> node.holdReplies();
@@ -101,21 +99,18 @@ class InMemoryNodeTest {
         case "step-clock" -> server.stepClock(Duration.ofSeconds(Long.parseLong(rest)));
         case "offset?" -> {
           long steppedMicros = node.clockOffsetMicros().getAsLong() - offsetMicros;
-          return List.of(steppedMicros / 1_000 + " ms");
+          tell(steppedMicros / 1_000 + " ms");
         }
-        case "locks?" -> {
-          return List.of(server.locks() + (server.cell("n").counter() == token ? " counted" : ""));
-        }
+        case "locks?" ->
+            tell(server.locks() + (server.cell("n").counter() == token ? " counted" : ""));
         case "on-the-way?" -> {
           int requests = node.requestsOnTheWay();
-          return List.of(requests + " requests, " + node.repliesOnTheWay() + " replies");
+          tell(requests + " requests, " + node.repliesOnTheWay() + " replies");
         }
-        case "timers?" -> {
-          return List.of(scheduler.pending() + " timers");
-        }
+        case "timers?" -> tell(scheduler.pending() + " timers");
         case "states?" -> {
           String why = node.status().reason().map(it -> " (" + it + ")").orElse("");
-          return List.of(
+          tell(
               states.stream().map(NodeStatus::state).toList()
                   + ", now "
                   + node.status().state()
@@ -123,7 +118,7 @@ class InMemoryNodeTest {
         }
         default -> throw new IllegalArgumentException("no such command");
       }
-      return answers.stream().map(Kind::name).toList();
+      tell(answers.stream().map(Kind::name).toList());
     }
 
     /** Requests take so long each, replies 5 ms. */

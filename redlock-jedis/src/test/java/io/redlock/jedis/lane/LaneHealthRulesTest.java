@@ -34,20 +34,18 @@ class LaneHealthRulesTest {
     return Scenes.of("jedis/lane/Health.txt", log.beside(Life::new));
   }
 
-  private final class Life implements Scenes.Actor {
+  private final class Life extends Scenes.Teller {
 
-    private final List<String> out = new ArrayList<>();
     private final List<LaneEffect> effects = new ArrayList<>();
     private final LaneHealth health = new LaneHealth("n", this::tell, effects::add, 0);
     private long nowNanos = MILLI;
 
     private void tell(NodeStatus status) {
-      out.add(status.state() + status.reason().map(reason -> ": " + reason).orElse(""));
+      tell(status.state() + status.reason().map(reason -> ": " + reason).orElse(""));
     }
 
     @Override
-    public List<String> act(String command, String rest) {
-      out.clear();
+    protected void perform(String command, String rest) {
       switch (command) {
         case "at" -> nowNanos = Long.parseLong(rest) * MILLI;
         case "up" -> health.connected(verdict("votes"), nowNanos);
@@ -55,28 +53,27 @@ class LaneHealthRulesTest {
         case "audited" -> health.audited(verdict(rest), nowNanos);
         case "unaudited" -> health.unaudited("not audited", nowNanos);
         case "down" -> health.down(reply(rest), nowNanos);
-        case "slow" -> out.add(Replies.text(health.connectingTooLong(nowNanos)));
+        case "slow" -> tell(Replies.text(health.connectingTooLong(nowNanos)));
         case "lost" -> health.lost("reset", nowNanos);
         case "closed" -> health.closed(nowNanos);
         case "silent" ->
-            out.add(health.silent(NodeReply.unreachable("silent"), nowNanos) ? "now" : "no");
+            tell(health.silent(NodeReply.unreachable("silent"), nowNanos) ? "now" : "no");
         case "answered" -> health.answered(nowNanos);
         case "tick" -> health.tick(nowNanos);
-        case "refused?" -> out.addAll(refused());
+        case "refused?" -> tell(refused());
         case "state?" -> tell(health.status(nowNanos, 0));
-        case "error?" -> out.add(health.status(nowNanos, 0).lastError().orElse("none"));
-        case "since?" -> out.add(health.status(nowNanos, 0).sinceAgo().toMillis() + " ms");
+        case "error?" -> tell(health.status(nowNanos, 0).lastError().orElse("none"));
+        case "since?" -> tell(health.status(nowNanos, 0).sinceAgo().toMillis() + " ms");
         case "trips?" -> {
           NodeStatus status = health.status(nowNanos, 0);
-          out.add(status.roundTripMedian() + " " + status.roundTrip99());
+          tell(status.roundTripMedian() + " " + status.roundTrip99());
         }
         case "queued?" ->
-            out.add(health.status(nowNanos, Integer.parseInt(rest)).queued() + " waiting");
+            tell(health.status(nowNanos, Integer.parseInt(rest)).queued() + " waiting");
         default -> answer(Script.valueOf(command.toUpperCase(Locale.ROOT)), rest);
       }
       effects.forEach(effect -> ((LaneEffect.Report) effect).report().run());
       effects.clear();
-      return List.copyOf(out);
     }
 
     /** Such a script is answered so, perhaps after a number of milliseconds. */

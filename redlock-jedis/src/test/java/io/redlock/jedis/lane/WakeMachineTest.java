@@ -7,7 +7,6 @@ import io.redlock.scenes.Scenes;
 import io.redlock.spi.LockNode;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
@@ -27,13 +26,12 @@ class WakeMachineTest {
     return Scenes.of("jedis/lane/WakeMachine.txt", log.beside(Life::new));
   }
 
-  private final class Life implements Scenes.Actor, LockNode.Observer {
+  private final class Life extends Scenes.Teller implements LockNode.Observer {
 
     private static final long MILLI = 1_000_000;
     private static final String CHANNEL = WakeMachine.CHANNEL_PREFIX + "client";
     private static final IOException RESET = new IOException("reset");
 
-    private final List<String> out = new ArrayList<>();
     private final WakeMachine machine =
         new WakeMachine("n", FakeNet.settings(Duration.ofMillis(100), Duration.ofSeconds(4)), this);
     private long nowNanos = 77_000 * MILLI;
@@ -41,8 +39,7 @@ class WakeMachineTest {
     private int wires;
 
     @Override
-    public List<String> act(String command, String rest) {
-      out.clear();
+    protected void perform(String command, String rest) throws Exception {
       switch (command) {
         case "need" -> machine.need("client", nowNanos);
         case "connected" -> {
@@ -73,21 +70,19 @@ class WakeMachineTest {
         case "pass" -> nowNanos += Long.parseLong(rest) * MILLI;
         case "tick" -> machine.tick(nowNanos);
         case "next" -> {
-          out.add("after " + millisToTick() + " ms");
+          tell("after " + millisToTick() + " ms");
           nowNanos = machine.tickNanos();
           machine.tick(nowNanos);
         }
         case "second" -> { // passes, with a probe that is answered
           act("next", "");
-          out.clear();
           hear("subscribe", CHANNEL, "1");
         }
         case "due?" ->
-            out.add(machine.tickNanos() == WakeMachine.NEVER ? "never" : millisToTick() + " ms");
+            tell(machine.tickNanos() == WakeMachine.NEVER ? "never" : millisToTick() + " ms");
         default -> throw new IllegalArgumentException(command);
       }
       machine.takeEffects().forEach(this::tell);
-      return List.copyOf(out);
     }
 
     private static Throwable failure(String rest) {
@@ -113,13 +108,13 @@ class WakeMachineTest {
     private void tell(WakeEffect effect) {
       if (effect instanceof WakeEffect.Write write) {
         String text = String.join(" ", TestNode.words(write.command())).toLowerCase(Locale.ROOT);
-        out.add(text + " on " + ((TestWire) write.wire()).number());
+        tell(text + " on " + ((TestWire) write.wire()).number());
       } else if (effect instanceof WakeEffect.End end) {
-        out.add((end.isWhole() ? "end whole " : "end ") + ((TestWire) end.wire()).number());
+        tell((end.isWhole() ? "end whole " : "end ") + ((TestWire) end.wire()).number());
       } else if (effect instanceof WakeEffect.Report report) {
         report.report().run();
       } else {
-        out.add(effect.getClass().getSimpleName().toLowerCase(Locale.ROOT));
+        tell(effect.getClass().getSimpleName().toLowerCase(Locale.ROOT));
       }
     }
 
@@ -130,12 +125,12 @@ class WakeMachineTest {
 
     @Override
     public void onWake(long waiter) {
-      out.add("wake " + waiter);
+      tell("wake " + waiter);
     }
 
     @Override
     public void onListening() {
-      out.add("listening");
+      tell("listening");
     }
   }
 }

@@ -3,7 +3,6 @@ package io.redlock.jedis.trust;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.scenes.Scenes;
-import java.util.List;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -21,7 +20,7 @@ class ClockStepDetectorTest {
   }
 
   /** A clock that is read again and again, each time by a round trip of a millisecond. */
-  private static final class Life implements Scenes.Actor {
+  private static final class Life extends Scenes.Teller {
 
     private final ClockStepDetector detector = new ClockStepDetector(10_000);
     private long monotonicMicros = -5 * 3_600 * SECOND; // of any origin
@@ -34,26 +33,21 @@ class ClockStepDetectorTest {
     }
 
     @Override
-    public List<String> act(String command, String rest) {
+    protected void perform(String command, String rest) {
       switch (command) {
         case "trip" -> tripMicros = Marks.micros(rest);
         case "pass" -> pass(Marks.micros(rest));
         case "node" -> nodeMicros += Marks.micros(rest);
         case "wall" -> wallMicros += Marks.micros(rest);
-        case "read" -> {
-          return List.of(read());
-        }
+        case "read" -> tell(read());
         case "second" -> { // passes, and perhaps the node's clock is set
           pass(SECOND);
           nodeMicros += Marks.micros(rest);
-          return List.of(read());
+          tell(read());
         }
-        case "exactly" -> {
-          return List.of(secondReading(rest.split(" ")));
-        }
+        case "exactly" -> tell(secondReading(rest.split(" ")));
         default -> throw new IllegalArgumentException(command);
       }
-      return List.of();
     }
 
     private void pass(long micros) {

@@ -21,13 +21,13 @@ class MasterChangeTest {
     return Scenes.of("jedis/trust/MasterChange.txt", Life::new);
   }
 
-  private static final class Life implements Scenes.Actor {
+  private static final class Life extends Scenes.Teller {
 
     private final MasterChange change = new MasterChange("old", "new");
     private final List<Master> masters = new ArrayList<>();
 
     @Override
-    public List<String> act(String command, String rest) {
+    protected void perform(String command, String rest) {
       String[] words = rest.split(" ", 2);
       switch (command) {
         case "with" -> { // so many that leave, stay and join
@@ -44,20 +44,11 @@ class MasterChangeTest {
           int master = Integer.parseInt(words[0]);
           masters.set(master, new Master(masters.get(master).role(), serves(words[1])));
         }
-        case "next" -> {
-          return List.of(text(change.next(command(rest), masters, false)));
-        }
-        case "next-after-the-wait" -> {
-          return List.of(text(change.next(command(rest), masters, true)));
-        }
-        case "map" -> {
-          return List.of(StateMap.draw("-bpcofaxn", question(rest)));
-        }
-        default -> {
-          return perform(command(command));
-        }
+        case "next" -> tell(text(change.next(command(rest), masters, false)));
+        case "next-after-the-wait" -> tell(text(change.next(command(rest), masters, true)));
+        case "map" -> tell(StateMap.draw("-bpcofaxn", question(rest)));
+        default -> tell(perform(command(command)));
       }
-      return List.of();
     }
 
     /** Asks what follows if one that leaves, one that stays and one that joins serve these. */

@@ -18,29 +18,22 @@ class TermsChangeTest {
   }
 
   /** Terms are a ttl and an abstention, in seconds, and perhaps that there is no guard. */
-  private static final class Life implements Scenes.Actor {
+  private static final class Life extends Scenes.Teller {
 
     private final List<Master> masters = new ArrayList<>();
     private TermsChange change = new TermsChange(terms("30 34"));
 
     @Override
-    public List<String> act(String command, String rest) {
+    protected void perform(String command, String rest) {
       switch (command) {
         case "wanted" -> change = new TermsChange(terms(rest));
         case "master" -> masters.add(new Master(terms(rest), true));
         case "abstaining" -> masters.add(new Master(terms(rest), false));
-        case "next" -> {
-          return List.of(text(change.next(masters, false)));
-        }
-        case "next-after-the-wait" -> {
-          return List.of(text(change.next(masters, true)));
-        }
-        case "agree" -> {
-          return agree();
-        }
+        case "next" -> tell(text(change.next(masters, false)));
+        case "next-after-the-wait" -> tell(text(change.next(masters, true)));
+        case "agree" -> tell(agree());
         default -> throw new IllegalArgumentException(command);
       }
-      return List.of();
     }
 
     private static Agreement terms(String text) {

@@ -37,7 +37,7 @@ class ServerTextsTest {
   }
 
   /** A server with an operator, who may do anything, and a user with few rights. */
-  private static final class Provocation implements Scenes.Actor {
+  private static final class Provocation extends Scenes.Teller {
 
     private static final Pattern FIX = Pattern.compile("(?:allow \\S+) .*with ACL SETUSER");
     private static final Pattern CODE = Pattern.compile("([A-Z]{4,}) .*");
@@ -60,7 +60,7 @@ class ServerTextsTest {
     }
 
     @Override
-    public List<String> act(String command, String rest) throws IOException {
+    protected void perform(String command, String rest) throws IOException {
       switch (command) {
         case "cluster" -> {
           close();
@@ -88,14 +88,11 @@ class ServerTextsTest {
         case "do" -> order(rest);
         case "fail" -> {
           said = failure(rest);
-          return List.of(meaning(said));
+          tell(meaning(said));
         }
-        case "said" -> {
-          return List.of(recorded(rest.split(": ", 2)));
-        }
+        case "said" -> tell(recorded(rest.split(": ", 2)));
         default -> throw new IllegalArgumentException("no such command");
       }
-      return List.of();
     }
 
     private void order(String words) {
