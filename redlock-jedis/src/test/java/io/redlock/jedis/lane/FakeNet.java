@@ -169,6 +169,10 @@ final class FakeNet implements Dialer {
     return wire;
   }
 
+  FakeWire last() {
+    return wires.get(wires.size() - 1);
+  }
+
   static Script script(List<String> command) {
     Script script = BY_SHA.get(command.get(1));
     if (script != null) {

@@ -45,18 +45,12 @@ class LaneMachineTest {
       if (command.endsWith("?")) {
         return List.of(tell(command, rest));
       }
-      if (!(ask(command, rest) || answer(command, rest) || livesThrough(command, rest))) {
-        throw new IllegalArgumentException(command);
-      }
-      return command.equals("far") || command.equals("warm") ? silent() : bed.came();
+      ask(command, rest);
+      List<String> came = bed.came();
+      return command.equals("far") || command.equals("warm") ? List.of() : came;
     }
 
-    private List<String> silent() {
-      bed.came();
-      return List.of();
-    }
-
-    private boolean ask(String command, String name) {
+    private void ask(String command, String name) {
       switch (command) {
         case "grant" -> asked.add(bed.grant(name));
         case "large" -> asked.add(bed.large(second(name), first(name)));
@@ -71,14 +65,11 @@ class LaneMachineTest {
             asked.add(
                 bed.send("look " + second(name), new Look(nCopies(first(name), second(name)), 17)));
         case "filling" -> asked.add(bed.filling(second(name), first(name)));
-        default -> {
-          return false;
-        }
+        default -> answer(command, name);
       }
-      return true;
     }
 
-    private boolean answer(String command, String rest) {
+    private void answer(String command, String rest) {
       switch (command) {
         case "answer" -> bed.answer();
         case "all" -> bed.answerAll();
@@ -94,11 +85,8 @@ class LaneMachineTest {
         case "far" -> bed.connect().answerSlowly(Long.parseLong(rest));
         case "prompt" -> last(Integer.parseInt(rest), () -> bed.answerAll());
         case "denied" -> last(first(rest), () -> bed.answerAllButMarks(second(rest)));
-        default -> {
-          return false;
-        }
+        default -> liveThrough(command, rest);
       }
-      return true;
     }
 
     /**
@@ -112,7 +100,7 @@ class LaneMachineTest {
       bed.summarize();
     }
 
-    private boolean livesThrough(String command, String rest) {
+    private void liveThrough(String command, String rest) {
       switch (command) {
         case "three" -> bed = new LaneBed(3, true);
         case "others" -> bed.others(Integer.parseInt(rest));
@@ -158,11 +146,8 @@ class LaneMachineTest {
         case "written" -> bed.comeBack();
         case "written-late" -> bed.comeBackLate();
         case "write-fails" -> bed.failToWrite();
-        default -> {
-          return false;
-        }
+        default -> throw new IllegalArgumentException(command);
       }
-      return true;
     }
 
     private String tell(String command, String rest) {

@@ -1,5 +1,6 @@
 package io.redlock.jedis.lane;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
@@ -27,6 +28,7 @@ import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
@@ -114,6 +116,11 @@ class NodeLaneTest implements LockNode.Observer {
     return new Grant(List.of(name), "owner", 17, TTL_MILLIS);
   }
 
+  private static Grant fair(String name) {
+    Ticket ticket = new Ticket("client", 1, 17, 3_000);
+    return new Grant(List.of(name), "owner", 17, TTL_MILLIS, ticket);
+  }
+
   private static Release release(String name) {
     return new Release(List.of(name), "owner", 17);
   }
@@ -142,36 +149,31 @@ class NodeLaneTest implements LockNode.Observer {
         dials = net.lines.size();
         net.connect();
       }
-      net.wires.get(net.wires.size() - 1).pump(time.wallMicros());
+      net.last().pump(time.wallMicros());
     }
     assertEquals(State.UP, lane.status().state());
     Answers next = send(grant("next"));
-    net.wires.get(net.wires.size() - 1).pump(time.wallMicros());
+    net.last().pump(time.wallMicros());
     assertEquals(List.of(Kind.GRANTED), next.kinds);
   }
 
   /** Closes the lane while its node answers, though never before a write has returned. */
   private void close() throws InterruptedException {
-    CompletableFuture<Void> closed = new CompletableFuture<>();
-    Thread closing =
-        new Thread(
-            () -> {
-              try {
-                lane.close();
-                closed.complete(null);
-              } catch (Throwable e) {
-                closed.completeExceptionally(e);
-              }
-            });
+    close(lane::close);
+  }
+
+  private void close(Runnable closes) throws InterruptedException {
+    FutureTask<Void> closed = new FutureTask<>(closes, null);
+    Thread closing = new Thread(closed);
     closing.start();
-    while (!closed.isDone()) {
+    while (closing.isAlive()) {
       boolean waits = closing.getState() == Thread.State.WAITING;
-      if (waits && !net.wires.isEmpty() && !net.wires.get(net.wires.size() - 1).due.isEmpty()) {
-        net.wires.get(net.wires.size() - 1).pump(time.wallMicros());
+      if (waits && !net.wires.isEmpty()) {
+        net.last().pump(time.wallMicros());
       }
-      Thread.sleep(1);
+      closing.join(1);
     }
-    closed.join();
+    assertDoesNotThrow(() -> closed.get());
   }
 
   /** Another thread can use the lane. */
@@ -184,10 +186,7 @@ class NodeLaneTest implements LockNode.Observer {
   @Test
   void closeEndsTheConnectionForWakeUps() throws InterruptedException {
     FakeWire wire = up();
-    lane.send(
-        new Grant(List.of("a"), "owner", 17, TTL_MILLIS, new Ticket("client", 1, 1, 3_000)),
-        5,
-        new Answers());
+    send(fair("a"));
     wire.line.received(TestNode.bytes("WAIT 17 5"));
     FakeWire waking = wakes.connect();
     waking.line.received(TestNode.texts("subscribe", "redlock:wake:client", "1"));
@@ -301,28 +300,15 @@ class NodeLaneTest implements LockNode.Observer {
 
   @Test
   void closeThatIsInterruptedStillSendsWhatWaitsAndKeepsTheInterrupt() throws InterruptedException {
-    FakeWire wire = up();
+    up();
     Answers granted = send(grant("a"));
     Answers released = send(release("b"));
-    AtomicReference<Boolean> interrupted = new AtomicReference<>();
-    Thread closer =
-        new Thread(
-            () -> {
-              Thread.currentThread().interrupt();
-              lane.close();
-              interrupted.set(Thread.currentThread().isInterrupted());
-            });
-    closer.start();
-    while (closer.isAlive() && closer.getState() != Thread.State.WAITING) {
-      Thread.sleep(1);
-    }
-    while (closer.isAlive()) {
-      if (!wire.due.isEmpty()) {
-        wire.pump(time.wallMicros());
-      }
-      closer.join(1);
-    }
-    assertEquals(true, interrupted.get());
+    close(
+        () -> {
+          Thread.currentThread().interrupt();
+          lane.close();
+          assertTrue(Thread.currentThread().isInterrupted());
+        });
     assertEquals(List.of(Kind.GRANTED), granted.kinds);
     assertEquals(List.of(Kind.RELEASED), released.kinds);
   }
@@ -398,8 +384,7 @@ class NodeLaneTest implements LockNode.Observer {
   @Test
   void fairWaiterThatIsRefusedIsWoken() {
     FakeWire wire = up();
-    Ticket ticket = new Ticket("client", 1, 17, 3_000);
-    send(new Grant(List.of("a"), "owner", 17, TTL_MILLIS, ticket));
+    send(fair("a"));
     wire.due.clear();
     wire.line.received(TestNode.bytes("HELD 17 500 - 17"));
     FakeWire woken = wakes.connect();
@@ -624,10 +609,7 @@ class NodeLaneTest implements LockNode.Observer {
         case FAILED_TO_CONNECT -> net.lines.get(0).failed(new IOException("refused"));
         case LOST -> Objects.requireNonNull(wire).line.lost(shortage);
         case RESET -> Objects.requireNonNull(wire).line.lost(new IOException("reset"));
-        case WAKING -> {
-          Ticket ticket = new Ticket("client", 1, 17, 3_000);
-          all.add(send(new Grant(List.of("a"), "owner", 17, TTL_MILLIS, ticket)));
-        }
+        case WAKING -> all.add(send(fair("a")));
         default -> {}
       }
       all.add(send(release("while it is short")));
@@ -661,7 +643,7 @@ class NodeLaneTest implements LockNode.Observer {
       net.connect();
     }
     if (!net.wires.isEmpty()) {
-      FakeWire last = net.wires.get(net.wires.size() - 1);
+      FakeWire last = net.last();
       try {
         last.pump(1_800_000_000_000_000L + time.monotonicNanos() / 1_000);
       } catch (Error e) {
