@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -19,37 +20,57 @@ import org.junit.jupiter.params.provider.CsvSource;
 class InspectionTest {
 
   private static Node held(String owner, long millis, long token) {
-    Optional<Duration> left =
-        millis < 0 ? Optional.empty() : Optional.of(Duration.ofMillis(millis));
-    return new InspectedNode(
-        "n",
+    return heldAt("n", owner, millis, token);
+  }
+
+  private static Node heldAt(String name, String owner, long millis, long token) {
+    return node(
+        name,
         Answer.HELD,
-        "held",
         Optional.of(owner).filter(label -> !label.equals("unlabelled")),
         Optional.of(owner + "-secret"),
         token > 0 ? OptionalLong.of(token) : OptionalLong.empty(),
-        left,
-        OptionalLong.of(9),
-        0,
-        List.of(),
-        0,
-        List.of());
+        Optional.of(Duration.ofMillis(millis)).filter(left -> !left.isNegative()),
+        0);
   }
 
   private static Node read(int reading, Reader... readers) {
-    return new InspectedNode(
+    return node(
         "n",
         Answer.HELD,
-        "held",
         Optional.of("readers"),
         Optional.of("shared/"),
         OptionalLong.empty(),
         Optional.of(Duration.ofSeconds(9)),
-        OptionalLong.of(9),
-        0,
-        List.of(),
         reading,
-        List.of(readers));
+        readers);
+  }
+
+  private static Node node(
+      String name,
+      Answer answer,
+      Optional<String> holder,
+      Optional<String> ownerId,
+      OptionalLong token,
+      Optional<Duration> left,
+      int reading,
+      Reader... readers) {
+    String words = answer == Answer.HELD ? "held" : "words";
+    OptionalLong counter = OptionalLong.of(9);
+    List<Reader> all = List.of(readers);
+    return new InspectedNode(
+        name, answer, words, holder, ownerId, token, left, counter, 0, List.of(), reading, all);
+  }
+
+  private static Node without(String name, Answer answer) {
+    return node(
+        name,
+        answer,
+        Optional.empty(),
+        Optional.empty(),
+        OptionalLong.empty(),
+        Optional.empty(),
+        0);
   }
 
   private static Reader reader(String id, int seconds) {
@@ -80,7 +101,7 @@ class InspectionTest {
   }
 
   private static Node without(Answer answer) {
-    return node("n", answer, "", List.of());
+    return without("n", answer);
   }
 
   private static Inspection of(Node... nodes) {
@@ -90,56 +111,30 @@ class InspectionTest {
   /** A and B: held by these; f: free; d: doubtful; n: no answer. */
   @ParameterizedTest
   @CsvSource({
-    "AAA, YES",
-    "AAf, YES",
-    "AAn, YES",
-    "AAd, YES",
-    "AAB, YES",
-    "fff, NO",
-    "ffn, NO",
-    "ffd, NO",
-    "Aff, NO",
-    "ABf, NO",
-    "Afn, UNKNOWN",
-    "Afd, UNKNOWN",
-    "fnn, UNKNOWN",
-    "fdd, UNKNOWN",
-    "nnn, UNKNOWN",
-    "ABn, UNKNOWN",
-    "AABBf, NO",
-    "AABBn, UNKNOWN",
-    "AABBd, UNKNOWN",
-    "AAABB, YES",
-    "Affnn, UNKNOWN",
-    "ffffn, NO",
-    "fffnn, NO",
-    "AABfn, UNKNOWN",
-    "ABffn, NO",
-    "f, NO",
-    "A, YES",
-    "n, UNKNOWN",
-    "AAff, NO",
-    "AAfn, UNKNOWN",
-    "AAAf, YES"
+    "YES, AAA AAf AAn AAd AAB AAABB A AAAf",
+    "NO, fff ffn ffd Aff ABf AABBf ffffn fffnn ABffn f AAff",
+    "UNKNOWN, Afn Afd fnn fdd nnn ABn AABBn AABBd Affnn AABfn n AAfn"
   })
-  void nodeThatCannotTellCountsAsOneThatAnybodyMayHold(String answers, Held held) {
-    List<Node> nodes = new ArrayList<>();
-    for (char each : answers.toCharArray()) {
-      nodes.add(
-          switch (each) {
-            case 'f' -> without(Answer.FREE);
-            case 'd' -> without(Answer.DOUBTFUL);
-            case 'n' -> without(Answer.NONE);
-            default -> held(String.valueOf(each), 1_000, 5);
-          });
+  void nodeThatCannotTellCountsAsOneThatAnybodyMayHold(Held held, String all) {
+    for (String answers : all.split(" ")) {
+      Inspection inspection =
+          of(answers.chars().mapToObj(c -> said("n", (char) c)).toArray(Node[]::new));
+      assertEquals(held, inspection.held(), answers);
+      Optional<String> holder = held == Held.YES ? Optional.of("A") : Optional.empty();
+      assertEquals(holder, inspection.holder(), answers);
+      assertEquals(holder.map(label -> label + "-secret"), inspection.ownerId(), answers);
+      assertEquals(held == Held.YES, inspection.remaining().isPresent(), answers);
+      assertEquals(held == Held.YES, inspection.token().isPresent(), answers);
     }
-    Inspection inspection = of(nodes.toArray(new Node[0]));
-    assertEquals(held, inspection.held());
-    Optional<String> holder = held == Held.YES ? Optional.of("A") : Optional.empty();
-    assertEquals(holder, inspection.holder());
-    assertEquals(holder.map(label -> label + "-secret"), inspection.ownerId());
-    assertEquals(held == Held.YES, inspection.remaining().isPresent());
-    assertEquals(held == Held.YES, inspection.token().isPresent());
+  }
+
+  private static Node said(String name, char answer) {
+    return switch (answer) {
+      case 'f' -> without(name, Answer.FREE);
+      case 'd' -> without(name, Answer.DOUBTFUL);
+      case 'n' -> without(name, Answer.NONE);
+      default -> heldAt(name, String.valueOf(answer), 1_000, 5);
+    };
   }
 
   @Test
@@ -180,73 +175,50 @@ class InspectionTest {
   /** Nodes n0 to n2 are the present ones, n2 to n4 the future ones. */
   @ParameterizedTest
   @CsvSource({
-    "AAfff, YES",
-    "ffAAf, YES",
-    "AAAAA, YES",
-    "AfffA, NO",
-    "ABfBA, NO",
-    "fffff, NO",
-    "fffnn, UNKNOWN",
-    "nnfff, UNKNOWN",
-    "ffnff, NO",
-    "AnfAf, UNKNOWN",
-    "AABBA, UNKNOWN",
-    "AAfBn, UNKNOWN",
-    "AAffn, YES"
+    "YES, AAfff ffAAf AAAAA AAffn",
+    "NO, AfffA ABfBA fffff ffnff",
+    "UNKNOWN, fffnn nnfff AnfAf AABBA AAfBn"
   })
-  void majorityOfEitherSetHoldsItWhileClientsMove(String answers, Held held) {
-    List<Node> nodes = new ArrayList<>();
-    for (int i = 0; i < answers.length(); i++) {
-      char each = answers.charAt(i);
-      nodes.add(
-          switch (each) {
-            case 'f' -> node(i, Answer.FREE, "");
-            case 'n' -> node(i, Answer.NONE, "");
-            default -> node(i, Answer.HELD, each + "");
-          });
-    }
+  void majorityOfEitherSetHoldsItWhileClientsMove(Held held, String all) {
     Votes.Moving moving =
         new Votes.Moving(List.of("n0", "n1", "n2"), 2, List.of("n2", "n3", "n4"), 2);
-    Inspection inspection = new Inspection("r", nodes, 3, Optional.of(moving));
-    assertEquals(held, inspection.held());
-    assertEquals(held == Held.YES ? Optional.of("A") : Optional.empty(), inspection.holder());
-    if (held == Held.NO) {
-      assertEquals(
-          "r is free: no client holds it on 2 of 3 old masters or 2 of 3 new ones",
-          inspection.summary());
+    for (String answers : all.split(" ")) {
+      List<Node> nodes =
+          IntStream.range(0, 5).mapToObj(i -> said("n" + i, answers.charAt(i))).toList();
+      Inspection inspection = new Inspection("r", nodes, 3, Optional.of(moving));
+      assertEquals(held, inspection.held(), answers);
+      Optional<String> holder = held == Held.YES ? Optional.of("A") : Optional.empty();
+      assertEquals(holder, inspection.holder(), answers);
+      if (held == Held.NO) {
+        assertEquals(
+            "r is free: no client holds it on 2 of 3 old masters or 2 of 3 new ones",
+            inspection.summary());
+      }
+      if (answers.equals("AABBA")) {
+        assertEquals(
+            "r may be held by either of two clients: old masters and new ones disagree",
+            inspection.summary());
+      }
     }
-    if (answers.equals("AABBA")) {
-      assertEquals(
-          "r may be held by either of two clients: old masters and new ones disagree",
-          inspection.summary());
-    }
-  }
-
-  private static Node node(int number, Answer answer, String owner) {
-    return node("n" + number, answer, owner, List.of());
-  }
-
-  private static Node node(String name, Answer answer, String owner, List<String> waiters) {
-    Optional<String> holder = Optional.of(owner).filter(label -> !label.isEmpty());
-    return new InspectedNode(
-        name,
-        answer,
-        "words",
-        holder,
-        holder,
-        OptionalLong.empty(),
-        Optional.empty(),
-        OptionalLong.empty(),
-        waiters.size(),
-        waiters,
-        0,
-        List.of());
   }
 
   @Test
   void listsAreCopies() {
     List<String> waiters = new ArrayList<>(List.of("w"));
-    Node node = node("n", Answer.FREE, "", waiters);
+    Node node =
+        new InspectedNode(
+            "n",
+            Answer.FREE,
+            "free",
+            Optional.empty(),
+            Optional.empty(),
+            OptionalLong.empty(),
+            Optional.empty(),
+            OptionalLong.empty(),
+            waiters.size(),
+            waiters,
+            0,
+            List.of());
     List<Node> nodes = new ArrayList<>(List.of(node));
     Inspection inspection = new Inspection("r", nodes, 1);
     waiters.clear();
