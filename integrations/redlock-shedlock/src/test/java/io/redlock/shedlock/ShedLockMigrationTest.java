@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Redlock;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
@@ -15,7 +14,7 @@ import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import net.javacrumbs.shedlock.provider.redis.spring.RedisLockProvider;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -28,17 +27,20 @@ class ShedLockMigrationTest {
   private static final String PREFIX = "job-lock:" + ENVIRONMENT + ":";
   private static final Duration MINUTE = Duration.ofMinutes(1);
 
-  private RedisServers servers;
-  private LettuceConnectionFactory connections;
-  private Redlock redlock;
+  @AutoClose private final RedisServers servers = RedisServers.start(1);
+  private final RedisServer server = servers.get(0);
+
+  @AutoClose("destroy")
+  private final LettuceConnectionFactory connections =
+      new LettuceConnectionFactory(server.host(), server.port());
+
+  @AutoClose private final Redlock redlock = servers.patientClient().build();
+  private final LockProvider next =
+      new RedlockLockProvider(redlock, Duration.ofSeconds(10), PREFIX);
   private LockProvider old;
-  private LockProvider next;
 
   @BeforeEach
   void connect() {
-    servers = RedisServers.start(1);
-    RedisServer server = servers.get(0);
-    connections = new LettuceConnectionFactory(server.host(), server.port());
     connections.afterPropertiesSet();
     connections.start();
     old =
@@ -46,16 +48,6 @@ class ShedLockMigrationTest {
             .environment(ENVIRONMENT)
             .safeUpdate(true)
             .build();
-    redlock =
-        JedisRedlock.builder().node(server.address()).nodeTimeout(Duration.ofSeconds(4)).build();
-    next = new RedlockLockProvider(redlock, Duration.ofSeconds(10), PREFIX);
-  }
-
-  @AfterEach
-  void disconnect() {
-    redlock.close();
-    connections.destroy();
-    servers.close();
   }
 
   private static LockConfiguration report() {
@@ -65,7 +57,7 @@ class ShedLockMigrationTest {
   @Test
   void jobThatTheOldProviderRunsIsNotStartedByTheNewOne() {
     SimpleLock running = old.lock(report()).orElseThrow();
-    assertEquals(List.of(PREFIX + "report"), servers.get(0).keys("job-lock:*"));
+    assertEquals(List.of(PREFIX + "report"), server.keys("job-lock:*"));
     assertTrue(next.lock(report()).isEmpty());
     running.unlock();
     next.lock(report()).orElseThrow().unlock();
@@ -74,7 +66,7 @@ class ShedLockMigrationTest {
   @Test
   void jobThatTheNewProviderRunsIsNotStartedByTheOldOne() {
     SimpleLock running = next.lock(report()).orElseThrow();
-    assertEquals(List.of(PREFIX + "report"), servers.get(0).keys("job-lock:*"));
+    assertEquals(List.of(PREFIX + "report"), server.keys("job-lock:*"));
     assertTrue(old.lock(report()).isEmpty());
     running.unlock();
     old.lock(report()).orElseThrow().unlock();

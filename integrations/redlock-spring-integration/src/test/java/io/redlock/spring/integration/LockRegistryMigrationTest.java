@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Redlock;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -14,7 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Lock;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,40 +31,29 @@ class LockRegistryMigrationTest {
   private static final String REGISTRY = "orders";
   private static final Duration TTL = Duration.ofSeconds(30);
 
-  private RedisServers servers;
-  private LettuceConnectionFactory connections;
-  private Redlock redlock;
-  private Lock old;
-  private Lock next;
-
   /** So long that a waiter that is not notified would not find the lock in time. */
   private static final Duration OLD_EXPIRY = Duration.ofMinutes(10);
 
-  private RedisLockRegistry oldRegistry;
+  @AutoClose private final RedisServers servers = RedisServers.start(1);
+  private final RedisServer server = servers.get(0);
+
+  @AutoClose("destroy")
+  private final LettuceConnectionFactory connections =
+      new LettuceConnectionFactory(server.host(), server.port());
+
+  @AutoClose private final Redlock redlock = servers.patientClient().build();
+  private final Lock next =
+      new RedlockLockRegistry(redlock, REGISTRY, TTL, Duration.ofMinutes(10)).obtain("42");
+  private Lock old;
 
   @BeforeEach
   void connect() {
-    servers = RedisServers.start(1);
-    RedisServer server = servers.get(0);
-    connections = new LettuceConnectionFactory(server.host(), server.port());
     connections.afterPropertiesSet();
     connections.start();
-    oldRegistry = new RedisLockRegistry(connections, REGISTRY, OLD_EXPIRY.toMillis());
-    old = oldRegistry.obtain("42");
-    redlock =
-        JedisRedlock.builder().node(server.address()).nodeTimeout(Duration.ofSeconds(4)).build();
-    next = new RedlockLockRegistry(redlock, REGISTRY, TTL, Duration.ofMinutes(10)).obtain("42");
-  }
-
-  @AfterEach
-  void disconnect() {
-    redlock.close();
-    connections.destroy();
-    servers.close();
   }
 
   private List<String> keys() {
-    return servers.get(0).keys(REGISTRY + ":*");
+    return server.keys(REGISTRY + ":*");
   }
 
   private static boolean tryAsAnother(Lock lock) {
@@ -93,8 +81,10 @@ class LockRegistryMigrationTest {
   }
 
   private void use(RedisLockType type) {
-    oldRegistry.setRedisLockType(type);
-    old = oldRegistry.obtain("42");
+    RedisLockRegistry registry =
+        new RedisLockRegistry(connections, REGISTRY, OLD_EXPIRY.toMillis());
+    registry.setRedisLockType(type);
+    old = registry.obtain("42");
   }
 
   /** One of type PUB_SUB_LOCK would wait for a message that nobody sends. */
