@@ -64,7 +64,6 @@ class AcquireTypesTest {
             lines.add(name + ": " + types.size());
             types.forEach(type -> lines.add("  " + type));
           });
-      System.out.println(String.join("\n", lines));
       Pinned.expect("io/redlock/jedis/types-of-an-acquire.txt", getClass(), lines);
     }
   }

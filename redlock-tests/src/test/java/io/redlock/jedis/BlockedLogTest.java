@@ -8,13 +8,11 @@ import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
-import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
-import java.io.BufferedReader;
-import java.nio.charset.StandardCharsets;
+import io.redlock.testkit.JavaProgram;
+import java.lang.ProcessBuilder.Redirect;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -35,23 +33,16 @@ class BlockedLogTest {
 
   @Test
   void fullPipeStopsNeitherRenewalsNorLosses() throws Exception {
-    try (RedisServers servers = RedisServers.start(3)) {
-      List<String> command =
-          JavaCommand.likeThis(64, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
-      command.add(Client.class.getName());
-      command.addAll(List.of(servers.addresses()));
-      Process process = new ProcessBuilder(command).start();
-      CompletableFuture.delayedExecutor(100, TimeUnit.SECONDS).execute(process::destroyForcibly);
-      try (BufferedReader told = process.inputReader(StandardCharsets.UTF_8)) {
-        assertEquals("the pipe is full", told.readLine());
-        servers.get(0).pause();
-        assertEquals("lost: EXPIRED", told.readLine());
-        assertEquals("renewed", told.readLine());
-        assertEquals("acquired and closed", told.readLine());
-      } finally {
-        process.destroyForcibly();
-        servers.get(0).resume();
-      }
+    try (RedisServers servers = RedisServers.start(3);
+        JavaProgram.Running client =
+            JavaProgram.start(64, Redirect.PIPE, Client.class, servers.addresses())) {
+      CompletableFuture.delayedExecutor(100, TimeUnit.SECONDS).execute(client::close);
+      assertEquals("the pipe is full", client.answer());
+      servers.get(0).pause();
+      assertEquals("lost: EXPIRED", client.answer());
+      assertEquals("renewed", client.answer());
+      assertEquals("acquired and closed", client.answer());
+      servers.get(0).resume();
     }
   }
 

@@ -1,6 +1,6 @@
 package io.redlock.jedis;
 
-import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
@@ -9,12 +9,11 @@ import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
-import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testbed.Unchecked;
-import java.io.BufferedReader;
-import java.nio.charset.StandardCharsets;
+import io.redlock.testkit.JavaProgram;
+import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -45,25 +44,12 @@ class FullHeapTest {
 
   @Test
   void everyDutyGoesOnAfterTheHeapWasFullForSeconds() throws Exception {
-    try (RedisServers servers = RedisServers.start(3)) {
-      List<String> command =
-          JavaCommand.likeThis(32, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
-      command.add(Client.class.getName());
-      command.addAll(List.of(servers.addresses()));
-      Path log = folder.resolve("log.txt");
-      Process process = new ProcessBuilder(command).redirectError(log.toFile()).start();
-      CompletableFuture.delayedExecutor(300, TimeUnit.SECONDS).execute(process::destroyForcibly);
-      try (BufferedReader told = process.inputReader(StandardCharsets.UTF_8)) {
-        for (String line = told.readLine(); line != null; line = told.readLine()) {
-          assertFalse(line.startsWith("failed"), () -> tail(log));
-          if (line.equals("all go on")) {
-            return;
-          }
-        }
-        throw new AssertionError("it ended: " + tail(log));
-      } finally {
-        process.destroyForcibly();
-      }
+    Path log = folder.resolve("log.txt");
+    try (RedisServers servers = RedisServers.start(3);
+        JavaProgram.Running client =
+            JavaProgram.start(32, Redirect.to(log.toFile()), Client.class, servers.addresses())) {
+      CompletableFuture.delayedExecutor(300, TimeUnit.SECONDS).execute(client::close);
+      assertEquals("all go on", client.answer(), () -> tail(log));
     }
   }
 

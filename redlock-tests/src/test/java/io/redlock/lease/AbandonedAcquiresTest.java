@@ -11,27 +11,26 @@ import io.redlock.jedis.JedisCore;
 import io.redlock.jedis.lane.TestLanes;
 import io.redlock.spi.LockNode;
 import io.redlock.testbed.Await;
+import io.redlock.testkit.Together;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutorService;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -66,22 +65,11 @@ class AbandonedAcquiresTest {
     Await.until("nothing but one ping a node is to be done", () -> scheduler.pending() == 5);
     Set<Thread> threads = Threads.ofLockServices();
 
-    long startNanos = System.nanoTime();
     Map<String, Integer> outcomes = abandonAll(redlock, new SplittableRandom(seed));
-    long endNanos = System.nanoTime();
     Await.until("no key is left", () -> masters.locks().isEmpty());
-    long cleanMillis = (System.nanoTime() - endNanos) / 1_000_000;
     Await.until("no timer is left", () -> scheduler.pending() == 5);
     Await.until("nothing is queued", () -> lanes.stream().allMatch(TestLanes::isIdle));
     Await.until("no thread is left", () -> threads.containsAll(Threads.ofLockServices()));
-    System.out.printf(
-        Locale.ROOT,
-        "abandoned acquires: %d in %d ms, %s; the last key was gone after %d ms%n",
-        CALLS,
-        (endNanos - startNanos) / 1_000_000,
-        outcomes,
-        cleanMillis);
-
     for (String outcome : List.of("interrupted", "cancelled", "timed out", "acquired")) {
       assertTrue(outcomes.getOrDefault(outcome, 0) > CALLS / 100, outcome + " in " + outcomes);
     }
@@ -91,41 +79,27 @@ class AbandonedAcquiresTest {
 
   private static Map<String, Integer> abandonAll(Redlock redlock, SplittableRandom random)
       throws Exception {
-    Map<String, Integer> outcomes = new TreeMap<>();
+    Map<String, Integer> outcomes = new ConcurrentHashMap<>();
+    List<SplittableRandom> randoms = Stream.generate(random::split).limit(CALLERS).toList();
     ScheduledExecutorService saboteur = Executors.newScheduledThreadPool(2);
-    ExecutorService callers = Executors.newFixedThreadPool(CALLERS);
     try {
-      List<Future<Map<String, Integer>>> all = new ArrayList<>();
-      for (int caller = 0; caller < CALLERS; caller++) {
-        SplittableRandom own = random.split();
-        all.add(callers.submit(() -> new Caller(redlock, own, saboteur).run()));
-      }
-      for (Future<Map<String, Integer>> each : all) {
-        each.get(5, TimeUnit.MINUTES).forEach((key, n) -> outcomes.merge(key, n, Integer::sum));
-      }
+      Together.run(
+          CALLERS, number -> new Caller(redlock, randoms.get(number), saboteur, outcomes).run());
     } finally {
-      callers.shutdownNow();
       saboteur.shutdownNow();
-      assertTrue(callers.awaitTermination(60, TimeUnit.SECONDS));
       assertTrue(saboteur.awaitTermination(60, TimeUnit.SECONDS));
     }
     return outcomes;
   }
 
   /** One thread that makes calls and has them spoilt. */
-  private static final class Caller {
-    private final Redlock redlock;
-    private final SplittableRandom random;
-    private final ScheduledExecutorService saboteur;
-    private final Map<String, Integer> outcomes = new TreeMap<>();
+  private record Caller(
+      Redlock redlock,
+      SplittableRandom random,
+      ScheduledExecutorService saboteur,
+      Map<String, Integer> outcomes) {
 
-    Caller(Redlock redlock, SplittableRandom random, ScheduledExecutorService saboteur) {
-      this.redlock = redlock;
-      this.random = random;
-      this.saboteur = saboteur;
-    }
-
-    Map<String, Integer> run() throws Exception {
+    void run() throws Exception {
       for (int call = 0; call < CALLS / CALLERS; call++) {
         LeaseRequest request =
             LeaseRequest.of("abandoned-" + random.nextInt(RESOURCES), TTL)
@@ -144,7 +118,6 @@ class AbandonedAcquiresTest {
             };
         outcomes.merge(outcome, 1, Integer::sum);
       }
-      return outcomes;
     }
 
     /** Sometimes at once and sometimes never, however slow the machine. */

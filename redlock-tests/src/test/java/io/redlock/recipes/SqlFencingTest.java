@@ -8,6 +8,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.testing.InMemoryMasters;
+import io.redlock.testkit.Together;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
@@ -19,10 +20,10 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Queue;
 import java.util.Random;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
@@ -117,32 +118,24 @@ class SqlFencingTest {
   @Test
   void transactionsOfManyHoldersAtOnceCommitInTheOrderOfTheirTokens() throws Exception {
     long seed = System.nanoTime();
-    List<Long> tokens = new ArrayList<>(LongStream.rangeClosed(1, 60).boxed().toList());
-    Collections.shuffle(tokens, new Random(seed));
-    ExecutorService holders = Executors.newFixedThreadPool(4);
-    try {
-      List<Future<Boolean>> booked = new ArrayList<>();
-      for (long token : tokens) {
-        booked.add(
-            holders.submit(
-                () -> {
-                  try (Connection own = DriverManager.getConnection(DATABASE)) {
-                    return book(own, 1, token);
-                  }
-                }));
-      }
-      int committed = 0;
-      for (Future<Boolean> one : booked) {
-        committed += one.get() ? 1 : 0;
-      }
-      List<Long> inOrder = numbers("SELECT token FROM booking ORDER BY id");
-      assertEquals(inOrder.stream().sorted().toList(), inOrder, "seed " + seed);
-      assertEquals(committed, inOrder.size(), "seed " + seed);
-      assertEquals(100 + committed, number("SELECT balance FROM account"), "seed " + seed);
-      assertEquals(60, inOrder.get(committed - 1), "the newest is never refused, seed " + seed);
-    } finally {
-      holders.shutdownNow();
-    }
+    List<Long> shuffled = new ArrayList<>(LongStream.rangeClosed(1, 60).boxed().toList());
+    Collections.shuffle(shuffled, new Random(seed));
+    Queue<Long> tokens = new ConcurrentLinkedQueue<>(shuffled);
+    AtomicInteger committed = new AtomicInteger();
+    Together.run(
+        4,
+        number -> {
+          try (Connection own = DriverManager.getConnection(DATABASE)) {
+            for (Long token = tokens.poll(); token != null; token = tokens.poll()) {
+              committed.addAndGet(book(own, 1, token) ? 1 : 0);
+            }
+          }
+        });
+    List<Long> inOrder = numbers("SELECT token FROM booking ORDER BY id");
+    assertEquals(inOrder.stream().sorted().toList(), inOrder, "seed " + seed);
+    assertEquals(committed.get(), inOrder.size(), "seed " + seed);
+    assertEquals(100 + committed.get(), number("SELECT balance FROM account"), "seed " + seed);
+    assertEquals(60, inOrder.get(inOrder.size() - 1), "the newest is never refused, seed " + seed);
   }
 
   @Test

@@ -1,10 +1,13 @@
 package io.redlock.testkit;
 
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.testbed.JavaCommand;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -13,8 +16,48 @@ import java.util.concurrent.TimeUnit;
 public final class JavaProgram {
 
   private static final int PATIENCE_SECONDS = 60;
+  private static final String LOG = "-Dorg.slf4j.simpleLogger.defaultLogLevel=";
 
   private JavaProgram() {}
+
+  /** A program that answers on its standard output; closing kills it. */
+  public static final class Running implements AutoCloseable {
+    public final Process process;
+    private final BufferedReader lines;
+
+    private Running(Process process) {
+      this.process = process;
+      lines = process.inputReader(StandardCharsets.UTF_8);
+    }
+
+    /** Says a line to it. */
+    public void ask(Object line) throws IOException {
+      process.getOutputStream().write((line + "\n").getBytes(StandardCharsets.UTF_8));
+      process.getOutputStream().flush();
+    }
+
+    /** Waits for the next line that it says. */
+    public String answer() throws IOException {
+      String line = lines.readLine();
+      assertNotNull(line, "the program has ended");
+      return line;
+    }
+
+    @Override
+    public void close() {
+      process.destroyForcibly();
+      process.onExit().orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
+    }
+  }
+
+  /** Starts a main class that can be talked to. */
+  public static Running start(
+      int heapMegabytes, Redirect errors, Class<?> main, String... arguments) throws IOException {
+    List<String> command = JavaCommand.likeThis(heapMegabytes, LOG + "warn");
+    command.add(main.getName());
+    command.addAll(List.of(arguments));
+    return new Running(new ProcessBuilder(command).redirectError(errors).start());
+  }
 
   /**
    * What became of it.
@@ -39,7 +82,7 @@ public final class JavaProgram {
       List<String> options, String mainClass, String logLevel, String input, String... arguments)
       throws IOException, InterruptedException {
     List<String> command = JavaCommand.likeThis(64, options.toArray(String[]::new));
-    command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=" + logLevel);
+    command.add(LOG + logLevel);
     command.add(mainClass);
     command.addAll(List.of(arguments));
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();

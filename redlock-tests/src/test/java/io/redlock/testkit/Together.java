@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 /** Threads that do the same at once. */
 public final class Together {
 
-  private static final int PATIENCE_MINUTES = 2;
+  private static final int PATIENCE_MINUTES = 5;
 
   private Together() {}
 
