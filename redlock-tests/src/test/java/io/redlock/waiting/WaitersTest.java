@@ -12,15 +12,13 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.lease.LeaseMasters;
 import io.redlock.testbed.Await;
-import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testbed.Signal;
 import io.redlock.testbed.StandStill;
+import io.redlock.testkit.JavaProgram;
 import io.redlock.testkit.Together;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -28,14 +26,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Waiters that are killed, stopped, cancelled and interrupted while they queue. */
 @RequiresRedis
@@ -46,19 +41,17 @@ class WaitersTest {
 
   private final String resource = "waiters";
 
-  private LeaseRequest request(boolean fair) {
-    LeaseRequest request =
-        LeaseRequest.of(resource, Duration.ofSeconds(20)).waitUpTo(Duration.ofMinutes(2));
-    return fair ? request.fair() : request;
+  private LeaseRequest request() {
+    return LeaseRequest.of(resource, Duration.ofSeconds(20)).waitUpTo(Duration.ofMinutes(2));
   }
 
   /** What is held until it is released, however slow the machine is. */
   private LeaseRequest renewed() {
-    return request(false).renewFor(Duration.ofMinutes(10));
+    return request().renewFor(Duration.ofMinutes(10));
   }
 
   private LeaseRequest fair() {
-    return request(true);
+    return request().fair();
   }
 
   /** How many wait in the queue of the resource, by every master that is alive. */
@@ -85,7 +78,7 @@ class WaitersTest {
   void killedHeadOfTheQueueIsPassedOverAndTheOrderOfTheOthersIsKept() throws Exception {
     Lease held = masters.connect().acquire(renewed());
     try (StandStill machine = StandStill.watching();
-        Waiter killed = new Waiter("fair")) {
+        JavaProgram.Running killed = waiter("fair")) {
       awaitQueue(1);
       CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fair());
       awaitQueue(2);
@@ -109,7 +102,7 @@ class WaitersTest {
   void stoppedHeadOfTheQueueIsPassedOverAndGetsItsTurnWhenItIsBack() throws Exception {
     Redlock alice = masters.connect();
     Lease held = alice.acquire(renewed());
-    try (Waiter stopped = new Waiter("fair")) {
+    try (JavaProgram.Running stopped = waiter("fair")) {
       awaitQueue(1);
       CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fair());
       awaitQueue(2);
@@ -118,23 +111,8 @@ class WaitersTest {
       Lease next = Await.value("the second is served", second).lease().orElseThrow();
       Signal.CONT.to(stopped.process);
       next.release();
-      assertTrue(stopped.heldToken() > next.fencingToken());
+      assertTrue(WaitingClient.heldToken(stopped) > next.fencingToken());
       assertContended(alice.tryAcquire(resource, Duration.ofSeconds(20)));
-    }
-  }
-
-  @Tag("servers")
-  @ParameterizedTest
-  @ValueSource(strings = {"fair", "backoff"})
-  void holderThatIsKilledBlocksItsWaitersForItsTtlAtMost(String mode) throws Exception {
-    try (Waiter holder = new Waiter(mode)) {
-      holder.heldToken();
-      IntStream.range(0, LeaseMasters.NODES)
-          .forEach(node -> masters.get(node).command("PEXPIRE", resource, "1500")); // of its 20 s
-      CompletableFuture<AcquireResult> waiting =
-          masters.connect().acquireAsync(request(mode.equals("fair")));
-      holder.process.destroyForcibly();
-      Await.value("the waiter is served", waiting).lease().orElseThrow().release();
     }
   }
 
@@ -192,7 +170,7 @@ class WaitersTest {
   @Test
   void queueRunsOutByItselfWhenAllWhoWaitedAreDead() throws Exception {
     Lease held = masters.connect().acquire(renewed());
-    try (Waiter waiter = new Waiter("fair")) {
+    try (JavaProgram.Running waiter = waiter("fair")) {
       awaitQueue(1);
       waiter.process.destroyForcibly();
     }
@@ -231,28 +209,7 @@ class WaitersTest {
   }
 
   /** A waiter in a process of its own. */
-  private final class Waiter implements AutoCloseable {
-    final Process process;
-    private final BufferedReader lines;
-
-    Waiter(String mode) throws IOException {
-      List<String> command = JavaCommand.likeThis(64);
-      command.add(WaitingClient.class.getName());
-      command.addAll(List.of(mode, resource));
-      command.addAll(List.of(masters.addresses()));
-      process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-      lines = process.inputReader(StandardCharsets.UTF_8);
-    }
-
-    long heldToken() throws IOException {
-      String line = lines.readLine();
-      assertTrue(line != null && line.startsWith("held "), () -> "it said " + line);
-      return Long.parseLong(line.substring(5));
-    }
-
-    @Override
-    public void close() {
-      process.destroyForcibly();
-    }
+  private JavaProgram.Running waiter(String mode) throws IOException {
+    return WaitingClient.start(mode, resource, masters.addresses());
   }
 }
