@@ -8,14 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.ReleaseResult;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import java.time.Duration;
@@ -25,12 +23,10 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -119,81 +115,10 @@ class CloseTest {
     redlock.close(); // again: nothing happens
   }
 
-  @Test
-  void extendsAndReleasesUnderWayEndWhenNoNodeAnswers() throws Exception {
-    Duration nodeTimeout = Duration.ofMillis(250);
-    Duration silenceTimeout = Duration.ofSeconds(10); // what closing does not wait for
-    Redlock redlock =
-        masters.connect(
-            settings -> settings.nodeTimeout(nodeTimeout).silenceTimeout(silenceTimeout));
-    Lease extended = redlock.acquire("extended", TTL, TTL);
-    Lease released = redlock.acquire("released", TTL, TTL);
-    masters.pause(0, 1, 2, 3, 4);
-    CompletableFuture<ExtendResult> extend = extended.extendAsync(TTL);
-    CompletableFuture<ReleaseResult> release = released.releaseAsync();
-    CompletableFuture<AcquireResult> acquire =
-        redlock.acquireAsync(LeaseRequest.of("acquired", TTL).waitUpTo(LONG));
-    long start = System.nanoTime();
-    redlock.close();
-    long tookMillis = (System.nanoTime() - start) / 1_000_000;
-
-    assertFalse(Await.value("the extend ends", extend).outcome() == ExtendResult.Outcome.EXTENDED);
-    assertEquals(ReleaseResult.UNCONFIRMED, Await.value("the release ends", release));
-    assertInstanceOf(
-        IllegalStateException.class,
-        assertThrows(CompletionException.class, acquire::join).getCause());
-    assertEquals(ReleaseResult.UNCONFIRMED, extended.release(), "there is nobody to tell");
-    assertTrue(tookMillis < silenceTimeout.toMillis(), "closing took " + tookMillis + " ms");
-    System.out.println("close() with five stopped nodes took " + tookMillis + " ms");
-    masters.resume(0, 1, 2, 3, 4);
-    for (String resource : List.of("extended", "released", "acquired")) {
-      assertRunsOut(resource);
-    }
-  }
-
   private static void assertRunsOut(String resource) {
     for (int node = 0; node < LeaseMasters.NODES; node++) {
       long lifeMillis = masters.pttl(node, resource);
       assertTrue(lifeMillis != -1 && lifeMillis <= TTL.toMillis(), resource + ": " + lifeMillis);
-    }
-  }
-
-  @Test
-  void leaseHandedOutByAClosingServiceIsNotReleasedUnderItsHolder() throws Exception {
-    ExecutorService callers = Executors.newFixedThreadPool(8);
-    try {
-      for (int round = 0; round < 25; round++) {
-        Redlock redlock = masters.connect();
-        String name = "round-" + round + "-";
-        List<Future<Lease>> calls =
-            IntStream.range(0, 8)
-                .mapToObj(
-                    i -> callers.submit(() -> redlock.acquire(name + i, LONG.dividedBy(2), LONG)))
-                .toList();
-        LockSupport.parkNanos(round * 60_000L);
-        redlock.close();
-        for (int i = 0; i < 8; i++) {
-          if (handedOut(calls.get(i))) {
-            assertTrue(masters.holders(name + i) >= 3);
-          } else {
-            masters.awaitHolders(0, name + i);
-          }
-        }
-      }
-    } finally {
-      callers.shutdownNow();
-    }
-  }
-
-  private static boolean handedOut(Future<Lease> call) throws Exception {
-    try {
-      Lease lease = call.get(60, TimeUnit.SECONDS);
-      LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
-      assertEquals(LeaseEnd.Cause.CLOSED, end.cause());
-      return true;
-    } catch (ExecutionException e) {
-      assertInstanceOf(IllegalStateException.class, e.getCause());
-      return false;
     }
   }
 

@@ -3,7 +3,6 @@ package io.redlock.lease;
 import static io.redlock.testbed.Results.assertExtended;
 import static io.redlock.testbed.Results.assertLost;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.ExtendResult;
@@ -17,6 +16,9 @@ import io.redlock.Redlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testbed.Signal;
+import io.redlock.testkit.GateProxy;
+import io.redlock.testkit.JavaProgram;
+import io.redlock.waiting.WaitingClient;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -38,7 +40,6 @@ class FreeTest {
   @RegisterExtension final LeaseMasters masters = new LeaseMasters();
 
   private static final Duration TTL = Duration.ofSeconds(20);
-  private static final Duration BRIEF = Duration.ofSeconds(9);
 
   /** Of a client whose requests are held up: they time out when the scene is over. */
   private static final Duration PATIENCE = Duration.ofSeconds(14);
@@ -73,45 +74,20 @@ class FreeTest {
 
   @Test
   void holderWhoseProcessIsStoppedWakesUpToALeaseThatIsOver() throws Exception {
-    try (PausedClient.Remote holder = new PausedClient.Remote(BRIEF, masters.addresses())) {
-      long token = holder.tokens.get(PausedClient.LEASES - 1); // of its renewed lease
-      String resource = PausedClient.resource(PausedClient.LEASES - 1);
+    try (JavaProgram.Running holder =
+        WaitingClient.start("renewed", "resource", masters.addresses())) {
+      long token = WaitingClient.heldToken(holder);
       Signal.STOP.to(holder.process);
-      assertFreed(operator().operations().free(resource, token));
-      long fromNanos = grantableFromNanos(resource);
-      Lease next =
-          masters.connect().acquire(LeaseRequest.of(resource, TTL).waitUpTo(Duration.ofMinutes(1)));
+      assertFreed(operator().operations().free("resource", token));
+      long fromNanos = grantableFromNanos("resource");
+      Lease next = masters.connect().acquire(NEXT);
       assertIsNext(next, fromNanos, token);
-      holder.ask(PausedClient.LEASES);
+      holder.ask("");
       Signal.CONT.to(holder.process);
-      assertTrue(holder.answer().endsWith(" invalid"), "its renewed lease is over");
+      assertEquals("over", holder.answer());
       assertExtended(next.extend(TTL));
       next.release();
     }
-  }
-
-  @Test
-  void holderThatIsCutOffExtendsNothingWithWhatArrivesLate() throws Exception {
-    Redlock holder = masters.open(masters.settingsThroughProxies());
-    Lease lease = holder.acquire("resource", BRIEF);
-    for (int node = 0; node < LeaseMasters.NODES; node++) {
-      masters.proxy(node).requests().hold("resource");
-    }
-    CompletableFuture<ExtendResult> extended = lease.extendAsync(TTL);
-    for (int node = 0; node < LeaseMasters.NODES; node++) {
-      masters.proxy(node).requests().awaitHeld("resource");
-    }
-    assertFreed(operator().operations().free("resource"));
-    long fromNanos = grantableFromNanos("resource");
-    Lease next = masters.connect().acquire(NEXT);
-    assertIsNext(next, fromNanos, lease.fencingToken());
-    for (int node = 0; node < LeaseMasters.NODES; node++) {
-      masters.proxy(node).requests().open();
-    }
-    assertFalse(extended.get().outcome() == ExtendResult.Outcome.EXTENDED, extended::toString);
-    assertFalse(lease.isValid());
-    assertExtended(next.extend(TTL));
-    next.release();
   }
 
   @Test
@@ -125,46 +101,20 @@ class FreeTest {
     }
     List<LeaseEnd> ends = new CopyOnWriteArrayList<>();
     lease.ended().thenAccept(ends::add);
-    for (int node = 2; node < LeaseMasters.NODES; node++) {
-      masters.proxy(node).requests().hold("resource");
-    }
+    List<GateProxy.Gate> others = masters.requests().subList(2, LeaseMasters.NODES);
+    others.forEach(way -> way.hold("resource"));
     CompletableFuture<ExtendResult> extended = lease.extendAsync(Duration.ofSeconds(30));
     Await.until("one master extends", () -> masters.pttl(1, "resource") > TTL.toMillis());
     Await.until("another one, too", () -> masters.pttl(0, "resource") > TTL.toMillis());
-    for (int node = 2; node < LeaseMasters.NODES; node++) {
-      masters.proxy(node).requests().awaitHeld("resource");
-    }
+    others.forEach(way -> way.awaitHeld("resource"));
     FreeResult result = operator().operations().free("resource");
     assertFreed(result);
     long longestMillis = masters.pttl(0, "resource");
     assertTrue(result.grantableIn().orElseThrow().toMillis() >= longestMillis, result::toString);
-    for (int node = 2; node < LeaseMasters.NODES; node++) {
-      masters.proxy(node).requests().open();
-    }
+    others.forEach(GateProxy.Gate::open);
     assertLost(extended.get());
     Await.until("the loss is told", () -> !ends.isEmpty());
     assertEquals(Cause.REFUSED, ends.get(0).cause());
     assertTrue(ends.get(0).detail().startsWith("an operator set it free (freed by ops@host)"));
-  }
-
-  @Test
-  void requestThatArrivesLateDoesNotHitALaterHolder() throws Exception {
-    Redlock operator = masters.open(masters.settingsThroughProxies().nodeTimeout(PATIENCE));
-    Lease lease = masters.connect().acquire("resource", TTL);
-    for (int node = 0; node < LeaseMasters.NODES; node++) {
-      masters.proxy(node).requests().hold("freed/");
-    }
-    CompletableFuture<FreeResult> free = operator.operations().freeAsync("resource");
-    for (int node = 0; node < LeaseMasters.NODES; node++) {
-      masters.proxy(node).requests().awaitHeld("freed/");
-    }
-    lease.release();
-    Lease next = masters.connect().acquire(NEXT);
-    for (int node = 0; node < LeaseMasters.NODES; node++) {
-      masters.proxy(node).requests().open();
-    }
-    assertEquals(Outcome.OTHER_HOLDER, free.get().outcome());
-    assertExtended(next.extend(TTL));
-    next.release();
   }
 }

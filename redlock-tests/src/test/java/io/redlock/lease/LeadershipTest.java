@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -86,25 +85,6 @@ class LeadershipTest {
       }
     }
     return -1;
-  }
-
-  @Test
-  void oneOfThreeLeadsAndTheOthersKnowWho() {
-    candidates(3);
-    for (Leadership candidate : candidates) {
-      Await.until(
-          "each candidate knows the leader",
-          () -> candidate.leader().equals(Optional.of("candidate-" + leader())));
-    }
-  }
-
-  @Test
-  void candidateThatIsClosedHandsOverAtOnce() {
-    candidates(2);
-    int first = leaderOtherThan(-1);
-    candidates.get(first).close();
-    assertFalse(candidates.get(first).isLeader());
-    leaderOtherThan(first);
   }
 
   @Test

@@ -8,31 +8,28 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** Keeps what a listener is told about leases, and when. */
+/** Keeps what a listener is told about leases. */
 final class LeaseEvents implements RedlockListener {
 
-  /** How one extend went, and when the listener was told. */
-  record Extend(ExtendResult result, long atNanos) {}
+  /** How one lease ended. */
+  record End(Lease lease, LeaseEnd how) {}
 
-  /** How one lease ended, and when the listener was told. */
-  record End(Lease lease, LeaseEnd how, long atNanos) {}
-
-  final List<Extend> extended = new CopyOnWriteArrayList<>();
+  private final List<ExtendResult> extended = new CopyOnWriteArrayList<>();
   final List<End> ended = new CopyOnWriteArrayList<>();
 
   @Override
   public void onExtend(Lease lease, ExtendResult result, Duration took) {
-    extended.add(new Extend(result, System.nanoTime()));
+    extended.add(result);
   }
 
   @Override
   public void onEnd(Lease lease, LeaseEnd end, Duration held) {
-    ended.add(new End(lease, end, System.nanoTime()));
+    ended.add(new End(lease, end));
   }
 
   /** How many extends went like this. */
   long count(ExtendResult.Outcome outcome) {
-    return extended.stream().filter(extend -> extend.result.outcome() == outcome).count();
+    return extended.stream().filter(result -> result.outcome() == outcome).count();
   }
 
   /** The causes of all ends so far. */

@@ -97,12 +97,10 @@ public final class LeaseMasters
   }
 
   private static JedisRedlock.Builder settings(String... addresses) {
-    JedisRedlock.Builder builder =
-        JedisRedlock.builder().nodeTimeout(NODE_TIMEOUT).restartGuard(false);
-    for (String address : addresses) {
-      builder.node(address);
-    }
-    return builder;
+    return JedisRedlock.builder()
+        .node(String.join(",", addresses))
+        .nodeTimeout(NODE_TIMEOUT)
+        .restartGuard(false);
   }
 
   /** One more client, connected to every master that is alive. */
@@ -143,8 +141,14 @@ public final class LeaseMasters
     return servers.addresses();
   }
 
-  public GateProxy proxy(int node) {
-    return proxies.get(node);
+  /** The ways from the clients to the masters, if they go through proxies. */
+  public List<GateProxy.Gate> requests() {
+    return proxies.stream().map(GateProxy::requests).toList();
+  }
+
+  /** The ways back. */
+  public List<GateProxy.Gate> replies() {
+    return proxies.stream().map(GateProxy::replies).toList();
   }
 
   public void pause(int... nodes) {

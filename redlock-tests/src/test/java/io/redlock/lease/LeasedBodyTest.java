@@ -1,7 +1,6 @@
 package io.redlock.lease;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -25,39 +24,15 @@ class LeasedBodyTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
 
-  /** For a lease that is to be lost. */
-  private static final Duration SHORT = Duration.ofSeconds(2);
-
   private static final Duration WAIT = Duration.ofMinutes(1);
 
   @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private Redlock redlock;
-  private Redlock brief;
 
   @BeforeEach
   void connect() {
     redlock = masters.connect();
-    brief = masters.connect(settings -> settings.nodeTimeout(Duration.ofMillis(900)));
-  }
-
-  @Test
-  void exceptionOfTheBodyComesOutAsItIsWithTheLossBehindIt() {
-    IOException thrown = new IOException("the body's");
-    IOException caught =
-        assertThrows(
-            IOException.class,
-            () ->
-                brief.callLeased(
-                    LeaseRequest.of("body", SHORT).waitUpTo(WAIT),
-                    lease -> {
-                      awaitEnd(lease);
-                      throw thrown;
-                    }));
-    assertSame(thrown, caught);
-    assertEquals(1, caught.getSuppressed().length);
-    LeaseLostException loss = assertInstanceOf(LeaseLostException.class, caught.getSuppressed()[0]);
-    assertTrue(loss.getMessage().contains("EXPIRED"), loss.getMessage());
   }
 
   @Test
@@ -121,9 +96,5 @@ class LeasedBodyTest {
     masters.awaitHolders(0, "release");
     LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
     assertEquals(LeaseEnd.Cause.RELEASED, end.cause());
-  }
-
-  private static void awaitEnd(Lease lease) {
-    Await.value("the lease ends", lease.ended().toCompletableFuture());
   }
 }
