@@ -16,8 +16,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
@@ -36,12 +36,8 @@ class ChaosTest {
   /** Most of the time everybody waits for somebody. */
   private static final int SIDE_BY_SIDE = 3;
 
+  @AutoClose("shutdownNow")
   private static final ExecutorService RUNS = Executors.newFixedThreadPool(SIDE_BY_SIDE);
-
-  @AfterAll
-  static void stop() {
-    RUNS.shutdownNow();
-  }
 
   @TestFactory
   Stream<DynamicTest> noInvariantIsViolated() {

@@ -47,11 +47,8 @@ final class GatedMasters implements AutoCloseable {
   }
 
   private Redlock connect(Duration nodeTimeout, String... addresses) {
-    JedisRedlock.Builder builder = JedisRedlock.builder().nodeTimeout(nodeTimeout);
-    for (String address : addresses) {
-      builder.node(address);
-    }
-    Redlock client = builder.build();
+    Redlock client =
+        JedisRedlock.builder().node(String.join(",", addresses)).nodeTimeout(nodeTimeout).build();
     clients.add(client);
     for (int i = 0; i < NODES; i++) {
       int node = i;
@@ -72,10 +69,6 @@ final class GatedMasters implements AutoCloseable {
 
   boolean isHeld(int node, String resource) {
     return (Long) server(node).command("EXISTS", resource) == 1;
-  }
-
-  void awaitHeld(int node, String resource) {
-    Await.until("node " + node + " holds " + resource, () -> isHeld(node, resource));
   }
 
   void awaitFree(int node, String resource) {

@@ -2,7 +2,6 @@ package io.redlock.chaos;
 
 import static java.util.stream.Collectors.joining;
 
-import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.simulation.SimInvariant;
 import io.redlock.testbed.Unchecked;
@@ -66,6 +65,10 @@ final class PeersPage {
     return Template.fill(PeersPage.class, "peers-page.txt", gaps);
   }
 
+  private static String say(String format, Object... figures) {
+    return String.format(Locale.ROOT, format, figures);
+  }
+
   private boolean heldTwice(PeerLibrary peer) {
     return records.count(peer, "", "I1") > 0;
   }
@@ -77,7 +80,7 @@ final class PeersPage {
 
   private String fewestMinutes() {
     LongStream millis = played.stream().mapToLong(peer -> records.count(peer, "", "millis"));
-    return String.format(Locale.ROOT, "%.0f", millis.min().orElse(0) / 60_000.0);
+    return say("%.0f", millis.min().orElse(0) / 60_000.0);
   }
 
   private String where(PeerLibrary peer) {
@@ -110,41 +113,33 @@ final class PeersPage {
     double ours = perRun(PeerLibrary.REDLOCK, common, "locks");
     if (theirs > ours) {
       found.add(
-          String.format(
-              Locale.ROOT,
-              "- **%s** acquired more locks in the schedules that both played: %.0f a run, against %.0f.",
-              peer.title,
-              theirs,
-              ours));
+          say(
+              "- **%s** acquired more locks in the schedules that both played: %.0f a run, against"
+                  + " %.0f.",
+              peer.title, theirs, ours));
     }
     List<String> sooner = new ArrayList<>();
     for (Schedule schedule : common) {
       long gap = records.count(peer, schedule.name(), "gap");
       long ourGap = records.count(PeerLibrary.REDLOCK, schedule.name(), "gap");
       if (gap > 0 && gap + 200 < ourGap) {
-        sooner.add(
-            String.format(
-                Locale.ROOT, "`%s` (%,d ms, against %,d ms)", schedule.name(), gap, ourGap));
+        sooner.add(say("`%s` (%,d ms, against %,d ms)", schedule.name(), gap, ourGap));
       }
     }
     if (!sooner.isEmpty()) {
       found.add(
-          String.format(
-              Locale.ROOT,
+          say(
               "- **%s** had a shorter longest time without any acquire in %s.",
-              peer.title,
-              String.join(", ", sooner)));
+              peer.title, String.join(", ", sooner)));
     }
     double lost = perRun(peer, common, "lost");
     double ourLost = perRun(PeerLibrary.REDLOCK, common, "lost");
     if (lost < ourLost) {
       found.add(
-          String.format(
-              Locale.ROOT,
-              "- **%s** lost fewer updates where no tokens are checked: %.1f in 1,000 runs, against %.1f.",
-              peer.title,
-              1_000 * lost,
-              1_000 * ourLost));
+          say(
+              "- **%s** lost fewer updates where no tokens are checked: %.1f in 1,000 runs, against"
+                  + " %.1f.",
+              peer.title, 1_000 * lost, 1_000 * ourLost));
     }
   }
 
@@ -174,7 +169,7 @@ final class PeersPage {
   }
 
   private String counted(PeerLibrary peer, String what) {
-    return String.format(Locale.ROOT, "%,d", records.count(peer, "", what));
+    return say("%,d", records.count(peer, "", what));
   }
 
   private String gap(PeerLibrary peer) {
@@ -183,7 +178,7 @@ final class PeersPage {
   }
 
   private String minutes(PeerLibrary peer) {
-    return String.format(Locale.ROOT, "%.1f", records.count(peer, "", "millis") / 60_000.0);
+    return say("%.1f", records.count(peer, "", "millis") / 60_000.0);
   }
 
   private String found(PeerLibrary peer, SimInvariant kind) {
@@ -226,76 +221,29 @@ final class PeersPage {
     return played.stream()
         .map(
             peer ->
-                String.format(
-                    Locale.ROOT,
+                say(
                     "- **%s**, %s: %s.",
-                    peer.title,
-                    String.join(", ", records.versions(peer)),
-                    peer.settings))
+                    peer.title, String.join(", ", records.versions(peer)), peer.settings))
         .collect(joining("\n"));
   }
 
   private String shortest() {
-    String all =
-        played.stream()
-            .flatMap(peer -> records.shortest(peer).stream())
-            .map(PeersPage::shortest)
-            .collect(joining("\n\n"));
-    return all.isEmpty() ? "There is none." : all;
+    List<String> rows = new ArrayList<>();
+    for (PeerLibrary peer : played) {
+      records.shortest(peer).forEach(each -> rows.add(shortest(each)));
+    }
+    return rows.isEmpty() ? "There is none." : String.join("\n", rows);
   }
 
   private static String shortest(PeerRecords.Shortest each) {
-    List<HistoryEvent> events = each.history().events();
-    long start = events.isEmpty() ? 0 : events.get(0).atNanos();
-    return String.format(
-        Locale.ROOT,
-        """
-        ### %s: %s
-
-        Schedule `%s`, seed %s, version %s. [History](peers/%6$s.tsv), [picture](peers/%6$s.html) \
-        to open in a browser.
-
-        ```
-        %7$s
-        ** %8$s
-        ```
-
-        Again (similar, not the same):
-
-        ```
-        ./mvnw -Ppeers -pl redlock-tests/peers -am test -Dtest=PeerChaosTest \
-        -Dsurefire.failIfNoSpecifiedTests=false -Dpeers.only=%9$s -Dpeers.schedule=%3$s -Dpeers.seed=%4$s
-        ```""",
+    return say(
+        "- %s, %s: `%s`, seed %s, version %s ([events](peers/%6$s.tsv),"
+            + " [picture](peers/%6$s.html)).",
         each.peer().title,
         KINDS.get(each.kind()),
         each.text("schedule"),
         each.text("seed"),
         each.text("version"),
-        each.name(),
-        events.stream().limit(40).map(event -> line(event, start)).collect(joining("\n")),
-        each.text("what"),
-        each.peer().id());
-  }
-
-  private static String line(HistoryEvent event, long startNanos) {
-    StringBuilder line = new StringBuilder();
-    line.append(
-        String.format(
-            Locale.ROOT,
-            "%9.3f s  %-8s %s",
-            (event.atNanos() - startNanos) / 1e9,
-            event.actor(),
-            event.kind()));
-    event
-        .details()
-        .forEach(
-            (name, value) -> {
-              if (name.equals("left")) {
-                line.append(" left=").append(Long.parseLong(value) / 1_000_000).append("ms");
-              } else if (!name.equals("from") && !name.equals("within")) {
-                line.append(' ').append(name).append('=').append(value);
-              }
-            });
-    return line.toString();
+        each.name());
   }
 }
