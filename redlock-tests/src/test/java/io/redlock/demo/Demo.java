@@ -3,7 +3,6 @@ package io.redlock.demo;
 import io.redlock.Lease;
 import io.redlock.Redlock;
 import io.redlock.testbed.RedisServer;
-import java.nio.file.Path;
 import org.opentest4j.TestAbortedException;
 
 /** A demo of the library on five real masters: {@code ./mvnw -q -Pdemo process-test-classes}. */
@@ -24,8 +23,8 @@ public final class Demo {
   static int run(Stage stage) {
     try (DemoMasters masters = DemoMasters.start()) {
       introduce(stage, masters);
-      try (Redlock alice = masters.connect("alice");
-          Redlock bob = masters.connect("bob")) {
+      try (Redlock alice = masters.connect();
+          Redlock bob = masters.connect()) {
         Lease lease = AcquireScenes.aLease(stage, masters, alice);
         AcquireScenes.aSecondClient(stage, lease, bob);
         FailureScenes.twoDieDuringAnAcquire(stage, masters);
@@ -34,9 +33,6 @@ public final class Demo {
         HangingHolderScene.play(stage, alice, bob);
       }
       stage.finish();
-      Path picture = masters.recording().draw("The masters and the clients of the demo.");
-      stage.say("A picture of it, to open in a browser: " + picture);
-      stage.blank();
       return 0;
     } catch (Stage.NotSo e) {
       stage.fail("the statement does not hold");

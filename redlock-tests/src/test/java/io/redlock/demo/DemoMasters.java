@@ -22,14 +22,9 @@ final class DemoMasters implements AutoCloseable {
   static final Duration MAX_TTL = Duration.ofSeconds(5);
 
   private final RedisServers servers;
-  private final Recording recording = new Recording();
 
   private DemoMasters(RedisServers servers) {
     this.servers = servers;
-    for (int node = 0; node < COUNT; node++) {
-      recording.know(name(node), servers.get(node).address());
-      recording.node(name(node), "up");
-    }
   }
 
   static DemoMasters start() {
@@ -40,22 +35,6 @@ final class DemoMasters implements AutoCloseable {
 
   RedisServer get(int node) {
     return servers.get(node);
-  }
-
-  /** Returns the recording of all events. */
-  Recording recording() {
-    return recording;
-  }
-
-  void kill(int node) {
-    get(node).kill();
-    recording.node(name(node), "down");
-  }
-
-  /** Starts a dead master again, empty. */
-  void restart(int node) {
-    get(node).restart();
-    recording.node(name(node), "up");
   }
 
   static String name(int node) {
@@ -75,10 +54,11 @@ final class DemoMasters implements AutoCloseable {
   }
 
   /** Returns a client of all five. Its node timeout is long, because this machine may be busy. */
-  Redlock connect(String name) {
-    JedisRedlock.Builder settings =
-        settings().node(String.join(",", addresses())).nodeTimeout(Duration.ofSeconds(1));
-    return recording.client(name, settings);
+  Redlock connect() {
+    return settings()
+        .node(String.join(",", addresses()))
+        .nodeTimeout(Duration.ofSeconds(1))
+        .build();
   }
 
   /**

@@ -29,11 +29,10 @@ final class FailureScenes {
    */
   static void twoDieDuringAnAcquire(Stage stage, DemoMasters masters) {
     stage.scene("Two masters die in the middle of an acquire");
-    String[] addresses = masters.addresses();
     try (GateProxy c = GateProxy.to(masters.get(2));
         GateProxy d = GateProxy.to(masters.get(3));
         GateProxy e = GateProxy.to(masters.get(4));
-        Redlock carol = carol(masters, addresses, c, d, e)) {
+        Redlock carol = carol(masters.addresses(), c, d, e)) {
       c.requests().hold(RESOURCE);
       d.requests().hold(RESOURCE);
       e.replies().hold(RESOURCE);
@@ -49,8 +48,8 @@ final class FailureScenes {
       stage.check(
           !masters.holds(2, RESOURCE) && !masters.holds(3, RESOURCE),
           "The request has not reached c and d yet.");
-      masters.kill(3);
-      masters.kill(4);
+      masters.get(3).kill();
+      masters.get(4).kill();
       e.cut();
       Await.until("carol has lost d and e", () -> DemoMasters.notUp(carol) == 2);
       stage.check(
@@ -72,25 +71,22 @@ final class FailureScenes {
     }
   }
 
-  private static Redlock carol(
-      DemoMasters masters, String[] addresses, GateProxy c, GateProxy d, GateProxy e) {
+  private static Redlock carol(String[] addresses, GateProxy... gates) {
     JedisRedlock.Builder settings =
         DemoMasters.settings()
             .node(addresses[0])
             .node(addresses[1])
             .nodeTimeout(TTL.dividedBy(2).minusMillis(1)); // far longer than the kills take
-    GateProxy[] gates = {c, d, e};
-    for (int i = 0; i < gates.length; i++) {
-      masters.recording().know(DemoMasters.name(2 + i), "127.0.0.1:" + gates[i].port());
-      settings.node(gates[i].address());
+    for (GateProxy gate : gates) {
+      settings.node(gate.address());
     }
-    return masters.recording().client("carol", settings);
+    return settings.build();
   }
 
   static void aThirdDies(Stage stage, DemoMasters masters, Redlock alice)
       throws InterruptedException {
     stage.scene("A third master dies");
-    masters.kill(2);
+    masters.get(2).kill();
     Await.until("alice has lost three", () -> DemoMasters.notUp(alice) == 3);
     stage.say("kill -9 for c: two masters are left. Alice asks them.");
     stage.blank();
@@ -122,7 +118,7 @@ final class FailureScenes {
       throws InterruptedException {
     stage.scene("The dead masters return without their data");
     for (int node = 2; node < DemoMasters.COUNT; node++) {
-      masters.restart(node);
+      masters.get(node).restart();
     }
     Await.until("alice has found them", () -> DemoMasters.abstaining(alice) == 3);
     stage.say("c, d and e are started again, empty. Alice asks all five.");
