@@ -29,7 +29,7 @@ class LanePropertiesTest {
       List<Asked> asked = new ArrayList<>();
       List<Asked> taken = new ArrayList<>();
       for (int i = 0; i < 40; i++) {
-        live(each, random, asked, taken);
+        befall(each, random, asked, taken);
       }
       each.came();
       each.close().pass(LaneBed.NODE_TIMEOUT_MILLIS);
@@ -48,9 +48,11 @@ class LanePropertiesTest {
     }
   }
 
-  private static void live(
+  /** Something happens, most often something usual. */
+  private static void befall(
       LaneBed each, SplittableRandom random, List<Asked> asked, List<Asked> taken) {
-    switch (random.nextInt(14)) {
+    boolean isDue = each.due() > 0 && random.nextInt(3) == 0;
+    switch (random.nextInt(16)) {
       case 0, 1, 2 -> asked.add(each.grant("a"));
       case 3, 4 -> asked.add(each.release("b"));
       case 5 -> asked.add(each.giveUpTicket("c"));
@@ -63,19 +65,25 @@ class LanePropertiesTest {
           taken.add(one);
         }
       }
-      case 7, 8 -> each.pass(random.nextInt(150));
+      case 7, 8 -> each.pass(random.nextInt(600));
       case 9, 10 -> {
         if (each.came().contains("dial")) {
           each.connect();
         }
         each.answerAll();
       }
-      case 11 -> {
-        if (each.due() > 0) {
+      case 11 -> each.hang(random.nextInt(4_000)).tick();
+      case 12 -> {
+        if (isDue) {
           each.answerNoScript();
         }
       }
-      case 12 -> {
+      case 13 -> {
+        if (isDue) {
+          each.answerError("BUSY");
+        }
+      }
+      case 14 -> {
         if (random.nextInt(4) == 0) {
           each.lose(new IOException("reset"));
         }
@@ -110,45 +118,15 @@ class LanePropertiesTest {
     for (long seed = 0; seed < 300; seed++) {
       SplittableRandom random = new SplittableRandom(seed);
       LaneBed each = new LaneBed(3, true).others(2).up();
+      List<Asked> asked = new ArrayList<>();
       try {
         for (int i = 0; i < 60; i++) {
-          befall(each, random);
+          befall(each, random, asked, new ArrayList<>());
         }
         recover(each);
       } catch (AssertionError | RuntimeException e) {
         throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
       }
-    }
-  }
-
-  private static void befall(LaneBed each, SplittableRandom random) {
-    switch (random.nextInt(12)) {
-      case 0, 1 -> each.grant("a");
-      case 2 -> each.release("b");
-      case 3 -> each.grant("c").withdraw();
-      case 4, 5 -> each.pass(random.nextInt(600));
-      case 6 -> each.hang(random.nextInt(4_000)).tick();
-      case 7 -> {
-        if (each.came().contains("dial")) {
-          each.connect();
-        }
-      }
-      case 8 -> {
-        if (each.due() > 0 && random.nextInt(3) == 0) {
-          each.answerNoScript();
-        }
-      }
-      case 9 -> {
-        if (each.due() > 0 && random.nextInt(3) == 0) {
-          each.answerError("BUSY");
-        }
-      }
-      case 10 -> {
-        if (random.nextInt(6) == 0) {
-          each.lose(new IOException("reset"));
-        }
-      }
-      default -> each.answerAll();
     }
   }
 

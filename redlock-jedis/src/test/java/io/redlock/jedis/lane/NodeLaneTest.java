@@ -314,21 +314,6 @@ class NodeLaneTest implements LockNode.Observer {
   }
 
   @Test
-  void requestThatIsNotSentCanBeTakenBack() {
-    FakeWire wire = up();
-    send(grant("a"));
-    send(grant("b"));
-    Answers gone = new Answers();
-    LockNode.Pending pending = lane.send(grant("c"), 5, gone);
-    assertTrue(pending.withdraw());
-    assertFalse(pending.withdraw());
-    assertItIsFree();
-    wire.pump(time.wallMicros());
-    assertEquals(List.of(), gone.kinds);
-    assertFalse(net.written.contains("GRANT c"));
-  }
-
-  @Test
   void requestAwaitsItsTurnWhileTheNodeAnswersThoseBeforeIt() {
     FakeWire wire = up();
     List<LockNode.Pending> burst = new ArrayList<>();
@@ -419,23 +404,6 @@ class NodeLaneTest implements LockNode.Observer {
 
   private void askFromAnotherThread() {
     CompletableFuture.supplyAsync(lane::status).orTimeout(60, TimeUnit.SECONDS).join();
-  }
-
-  @Test
-  void handlersMaySend() {
-    FakeWire wire = up();
-    Answers second = new Answers();
-    List<Kind> first = new ArrayList<>();
-    lane.send(
-        grant("a"),
-        5,
-        (slot, reply) -> {
-          first.add(reply.kind());
-          lane.send(grant("b"), 5, second);
-        });
-    wire.pump(time.wallMicros());
-    assertEquals(List.of(Kind.GRANTED), first);
-    assertEquals(List.of(Kind.GRANTED), second.kinds);
   }
 
   @Test

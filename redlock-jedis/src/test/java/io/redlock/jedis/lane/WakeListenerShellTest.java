@@ -183,14 +183,6 @@ class WakeListenerShellTest implements LockNode.Observer {
   }
 
   @Test
-  void closeEndsTheConnection() {
-    listener.need();
-    FakeWire wire = listen();
-    listener.close();
-    assertEquals("UNSUBSCRIBE", wire.due.get(1).get(0));
-  }
-
-  @Test
   void listenerThatIsClosedWhileItProbesTheNodeUnsubscribesAfterwards() {
     listener.need();
     FakeWire wire = listen();
