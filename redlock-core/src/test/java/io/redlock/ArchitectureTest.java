@@ -129,8 +129,12 @@ class ArchitectureTest {
   }
 
   private static List<Path> sources() throws IOException {
-    try (Stream<Path> files = Files.walk(SOURCES)) {
-      return files.filter(file -> file.toString().endsWith(".java")).sorted().toList();
+    return files(SOURCES, ".java");
+  }
+
+  private static List<Path> files(Path folder, String end) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      return files.filter(file -> file.toString().endsWith(end)).sorted().toList();
     }
   }
 
@@ -189,11 +193,9 @@ class ArchitectureTest {
       }
     }
     Set<String> readers = new TreeSet<>();
-    try (Stream<Path> files = Files.list(CLASSES.resolve(Path.of("io", "redlock", "driver")))) {
-      for (Path file : files.filter(each -> each.toString().endsWith(".class")).toList()) {
-        if (calls(file).stream().anyMatch(read::contains)) {
-          readers.add(outermost(file.getFileName().toString()));
-        }
+    for (Path file : files(CLASSES.resolve(Path.of("io", "redlock", "driver")), ".class")) {
+      if (calls(file).stream().anyMatch(read::contains)) {
+        readers.add(outermost(file.getFileName().toString()));
       }
     }
     assertEquals(Set.of("FlightEvents.class", "ReplyText.class"), readers);
@@ -230,18 +232,13 @@ class ArchitectureTest {
   void simpleNameBelongsToOneClass() throws IOException {
     Map<String, Set<Path>> places = new TreeMap<>();
     for (Path folder : sourceFolders()) {
-      try (Stream<Path> files = Files.walk(folder)) {
-        files
-            .filter(file -> file.toString().endsWith(".java"))
-            .filter(file -> !file.toString().endsWith("-info.java"))
-            .forEach(
-                file ->
-                    places
-                        .computeIfAbsent(file.getFileName().toString(), name -> new TreeSet<>())
-                        .add(folder.relativize(file))); // the same where one replaces the other
+      for (Path file : files(folder, ".java")) {
+        places
+            .computeIfAbsent(file.getFileName().toString(), name -> new TreeSet<>())
+            .add(folder.relativize(file)); // the same where one replaces the other
       }
     }
-    places.values().removeIf(found -> found.size() == 1);
+    places.entrySet().removeIf(e -> e.getKey().endsWith("-info.java") || e.getValue().size() == 1);
     assertEquals(Map.of(), places);
   }
 
@@ -250,10 +247,8 @@ class ArchitectureTest {
   void nothingDependsOnTheLanguageOfTheMachine() throws IOException {
     List<String> found = new ArrayList<>();
     for (Path folder : sourceFolders()) {
-      try (Stream<Path> files = Files.walk(folder)) {
-        for (Path file : files.filter(each -> each.toString().endsWith(".java")).toList()) {
-          withoutLocale(Files.readString(file)).forEach(fault -> found.add(file + ": " + fault));
-        }
+      for (Path file : files(folder, ".java")) {
+        withoutLocale(Files.readString(file)).forEach(fault -> found.add(file + ": " + fault));
       }
     }
     assertEquals(List.of(), found);
@@ -392,18 +387,16 @@ class ArchitectureTest {
   /** Returns the classes to which each class refers; nested ones count as the outermost. */
   private static Map<String, Set<String>> references(Path classes) throws Exception {
     Map<String, Set<String>> references = new TreeMap<>();
-    try (Stream<Path> files = Files.walk(classes)) {
-      for (Path file : files.filter(each -> each.toString().endsWith(".class")).toList()) {
-        String path = classes.relativize(file).toString().replace('\\', '/');
-        String name = outermost(path.substring(0, path.length() - ".class".length()));
-        if (!name.endsWith("-info")) {
-          Set<String> known = references.computeIfAbsent(name, absent -> new TreeSet<>());
-          NAME.matcher(constants(file))
-              .results()
-              .map(result -> outermost(result.group()))
-              .filter(other -> !other.equals(name))
-              .forEach(known::add);
-        }
+    for (Path file : files(classes, ".class")) {
+      String path = classes.relativize(file).toString().replace('\\', '/');
+      String name = outermost(path.substring(0, path.length() - ".class".length()));
+      if (!name.endsWith("-info")) {
+        Set<String> known = references.computeIfAbsent(name, absent -> new TreeSet<>());
+        NAME.matcher(constants(file))
+            .results()
+            .map(result -> outermost(result.group()))
+            .filter(other -> !other.equals(name))
+            .forEach(known::add);
       }
     }
     return references;
