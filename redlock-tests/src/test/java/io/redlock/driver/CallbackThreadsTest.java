@@ -23,10 +23,8 @@ import io.redlock.testing.InMemoryMasters;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ForkJoinPool;
@@ -118,10 +116,6 @@ class CallbackThreadsTest {
         .anyMatch(thread -> thread.getName().startsWith(name));
   }
 
-  private static String threadName() {
-    return Thread.currentThread().getName();
-  }
-
   private static void awaitRenewal(Lease renewed) {
     Duration left = Duration.ofSeconds(10);
     Await.until("its time passes", () -> renewed.remaining().compareTo(left) < 0);
@@ -184,16 +178,6 @@ class CallbackThreadsTest {
   }
 
   @Test
-  void lossIsToldThoughAnotherLossBlocks() throws Exception {
-    Redlock redlock = connect(settings -> {});
-    for (int index = 0; index < 3; index++) {
-      Lease first = redlock.acquire("first " + index, SHORT, WAIT);
-      first.ended().thenRun(this::block);
-    }
-    assertALossIsTold(redlock);
-  }
-
-  @Test
   void executorThatRunsInlineAndBlocksStopsNeitherTimersNorLosses() throws Exception {
     Redlock redlock =
         connect(settings -> settings.callbackExecutor(Runnable::run).listener(new Blocking(false)));
@@ -203,43 +187,6 @@ class CallbackThreadsTest {
     while (!(renewed.extend(RENEWED.ttl()).outcome() == ExtendResult.Outcome.EXTENDED)) {
       assertTrue(renewed.isValid()); // a master was slow: one failure is none of the lease
     }
-  }
-
-  @Test
-  void executorThatRunsInlineRunsOnNoThreadThatOthersNeed() throws Exception {
-    Map<String, String> listened = new ConcurrentHashMap<>();
-    RedlockListener listener =
-        new RedlockListener() {
-          @Override
-          public void onExtend(Lease lease, ExtendResult result, Duration took) {
-            listened.put("extended", threadName());
-          }
-
-          @Override
-          public void onEnd(Lease lease, LeaseEnd end, Duration held) {
-            listened.put(end.cause().name(), threadName());
-          }
-        };
-    Redlock redlock =
-        connect(settings -> settings.callbackExecutor(Runnable::run).listener(listener));
-    String own = threadName();
-    CompletableFuture<String> ofLoss;
-    do { // anew, if it was lost before its dependent was there, which this thread runs then
-      Lease lost = redlock.acquire("lost", SHORT, WAIT);
-      ofLoss = lost.ended().thenApply(end -> threadName()).toCompletableFuture();
-    } while (own.equals(ofLoss.getNow("")));
-    Lease released = redlock.acquire("released", LONG, WAIT);
-    CompletableFuture<String> ofRelease = new CompletableFuture<>();
-    released.ended().thenRun(() -> ofRelease.complete(threadName()));
-    released.extend(LONG);
-    released.release();
-    assertEquals("redlock-losses", Await.value("it comes", ofLoss));
-    assertEquals("redlock-callbacks", Await.value("it comes", ofRelease));
-    Await.until("all are told", () -> listened.size() == 3);
-    String callbacks = "redlock-callbacks";
-    assertEquals(
-        Map.of("extended", callbacks, "RELEASED", callbacks, "EXPIRED", "redlock-losses"),
-        listened);
   }
 
   @Test

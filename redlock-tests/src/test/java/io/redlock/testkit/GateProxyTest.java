@@ -21,8 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -36,17 +35,7 @@ import redis.clients.jedis.util.SafeEncoder;
 @RequiresRedis
 class GateProxyTest {
 
-  private static RedisServer server;
-
-  @BeforeAll
-  static void startServer() {
-    server = RedisServer.start();
-  }
-
-  @AfterAll
-  static void stopServer() {
-    server.close();
-  }
+  @AutoClose private static final RedisServer server = RedisServer.start();
 
   @TestFactory
   Stream<DynamicTest> scenes() {

@@ -3,7 +3,6 @@ package io.redlock.testkit;
 import static io.redlock.testbed.Results.assertAcquired;
 import static io.redlock.testbed.Results.assertContended;
 import static io.redlock.testbed.Results.assertLost;
-import static io.redlock.testbed.Results.assertUnavailable;
 import static io.redlock.testkit.DeploymentUnderTest.NODES;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -316,19 +315,6 @@ public abstract class RedlockContract {
     assertEquals(0, deployment.holders(resource));
   }
 
-  @Test
-  void cancelLeavesNothingLockedWheneverItComes() throws Exception {
-    for (int i = 0; i < 50; i++) {
-      CompletableFuture<AcquireResult> acquiring =
-          alice.acquireAsync(LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT));
-      if (!acquiring.cancel(true)) {
-        acquiring.join().lease().orElseThrow().close();
-      }
-    }
-    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
-    assertEquals(ReleaseResult.RELEASED, acquireSoon(bob).release());
-  }
-
   // Looks.
 
   @Test
@@ -428,20 +414,6 @@ public abstract class RedlockContract {
   // Bodies.
 
   @Test
-  void bodyRunsUnderTheLeaseWhichIsReleasedAfterIt() throws Exception {
-    String told =
-        alice.callLeased(
-            waiting(),
-            lease -> {
-              assertTrue(lease.isValid());
-              assertContended(bob.tryAcquire(resource, TTL));
-              return "done";
-            });
-    assertEquals("done", told);
-    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
-  }
-
-  @Test
   void bodyIsNotRunWithoutTheLease() throws Exception {
     acquire(alice);
     assertThrows(
@@ -535,18 +507,6 @@ public abstract class RedlockContract {
   }
 
   // Nodes that are dead.
-
-  @Test
-  void allNodesDeadEndsTheCallWithinOneNodeTimeout() throws Exception {
-    takeDown(0, 1, 2, 3, 4);
-    Await.until(
-        "it ends within a node timeout",
-        () -> {
-          long start = System.nanoTime();
-          assertUnavailable(alice.acquireAsync(LeaseRequest.of(resource, TTL)).join());
-          return System.nanoTime() - start < NODE_TIMEOUT.toNanos();
-        });
-  }
 
   @Test
   void clientStartsWhileNodesAreDeadAndSaysWhich() throws Exception {
