@@ -99,6 +99,23 @@ class MarkdownTest {
     return ids;
   }
 
+  /** Something that was found on a page. */
+  private record Found(Path page, MatchResult it) {
+    @Override
+    public String toString() {
+      return ROOT.relativize(page) + ": " + it.group();
+    }
+  }
+
+  private static List<Found> onPages(Pattern pattern) throws IOException {
+    List<Found> found = new ArrayList<>();
+    for (Path page : Repository.files(ROOT, ".md")) {
+      String text = Files.readString(page);
+      pattern.matcher(text).results().forEach(it -> found.add(new Found(page, it)));
+    }
+    return found;
+  }
+
   @Test
   void relativeLinksResolve() throws IOException {
     List<String> broken = new ArrayList<>();
@@ -178,17 +195,12 @@ class MarkdownTest {
     for (Path source : Repository.files(ROOT, ".java")) {
       sources.put(source.getFileName().toString(), source);
     }
-    List<String> missing = new ArrayList<>();
-    for (Path page : Repository.files(ROOT, ".md")) {
-      Matcher cited = CITED_TEST.matcher(Files.readString(page));
-      while (cited.find()) {
-        Path source = sources.get(cited.group(1) + ".java");
-        if (source == null || !Files.readString(source).contains(" " + cited.group(2) + "(")) {
-          missing.add(ROOT.relativize(page) + ": " + cited.group());
-        }
-      }
+    for (Found cited : onPages(CITED_TEST)) {
+      Path source = sources.get(cited.it.group(1) + ".java");
+      assertTrue(source != null, cited::toString);
+      String method = " " + cited.it.group(2) + "(";
+      assertTrue(Files.readString(source).contains(method), cited::toString);
     }
-    assertEquals(List.of(), missing);
   }
 
   /** Those that are to be run, or that show something; a star is any text. */
@@ -198,17 +210,10 @@ class MarkdownTest {
     for (Path source : Repository.files(ROOT, ".java")) {
       known.add(source.getFileName().toString().replace(".java", ""));
     }
-    Set<String> unknown = new TreeSet<>();
-    for (Path page : Repository.files(ROOT, ".md")) {
-      Matcher named = TEST_CLASSES.matcher(Files.readString(page));
-      while (named.find()) {
-        String name = named.group().replace("*", ".*");
-        if (known.stream().noneMatch(test -> test.matches(name))) {
-          unknown.add(ROOT.relativize(page) + ": " + named.group());
-        }
-      }
+    for (Found named : onPages(TEST_CLASSES)) {
+      String name = named.it.group().replace("*", ".*");
+      assertTrue(known.stream().anyMatch(test -> test.matches(name)), named::toString);
     }
-    assertEquals(Set.of(), unknown);
   }
 
   /** A name of Java in a sentence is one of the API, of our sources, or of another library. */
@@ -256,7 +261,7 @@ class MarkdownTest {
       String command = section.split(" ", 2)[0];
       Set<String> known = new TreeSet<>();
       OPTION.matcher(section).results().forEach(option -> known.add(option.group()));
-      Pattern typed = Pattern.compile("(?:redlock |`|… )(" + command + "\\b[^`\\n]*)");
+      Pattern typed = Pattern.compile("(?:\\bredlock[\\w.-]* |`|… )(" + command + "\\b[^`\\n]*)");
       if (!command.isBlank()) {
         found += assertKnown(known, typed, " -- .*", OPTION, "");
       }
@@ -295,15 +300,9 @@ class MarkdownTest {
   void partsOfTheBenchmarkThatThePagesNameExist() throws IOException {
     String bench =
         Repository.read("redlock-tests/bench/src/test/java/io/redlock/bench/Benchmarks.java");
-    int named = 0;
-    for (Path page : Repository.files(ROOT, ".md")) {
-      Matcher part = BENCH_PART.matcher(Files.readString(page));
-      while (part.find()) {
-        named++;
-        assertTrue(bench.contains("\"" + part.group(1) + "\""), page + ": " + part.group());
-      }
-    }
-    assertTrue(named > 2, "only " + named);
+    List<Found> named = onPages(BENCH_PART);
+    named.forEach(part -> assertTrue(bench.contains('"' + part.it.group(1) + '"'), part::toString));
+    assertTrue(named.size() > 2, named::toString);
   }
 
   /** What CI tests, as the page on compatibility has it, is what the build and its scripts name. */
