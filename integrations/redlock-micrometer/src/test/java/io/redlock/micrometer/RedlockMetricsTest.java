@@ -66,7 +66,7 @@ class RedlockMetricsTest {
   @Test
   void metersTellSharedLeasesFromOthers() throws Exception {
     InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
-    Redlock redlock = masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+    Redlock redlock = measured(masters);
     Lease reader = redlock.acquire(LeaseRequest.of("orders/1", TTL).shared());
     redlock.tryAcquire("orders/1", TTL);
     reader.extend(TTL);
@@ -105,7 +105,7 @@ class RedlockMetricsTest {
             .tags("node", "master-2", "state", "down")
             .counter()
             .count());
-    assertEquals(1, meters.get("redlock.node.resets").tags("node", "master-1").counter().count());
+    assertEquals(1, resets(meters));
     assertEquals(Repository.promisedMeters(), tags(meters));
   }
 
@@ -122,7 +122,7 @@ class RedlockMetricsTest {
   void whatHasNotHappenedYetCountsAsZero() throws Exception {
     try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
       masters.stop(3);
-      masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+      measured(masters);
       String scrape = meters.scrape();
       List<String> series = new ArrayList<>();
       for (int node = 1; node <= 3; node++) {
@@ -171,7 +171,8 @@ class RedlockMetricsTest {
     String scrape = meters.scrape();
     assertTrue(
         scrape.contains(
-            "redlock_acquire_seconds_bucket{outcome=\"acquired\",service=\"redlock\",shared=\"false\",le=\"+Inf\"} 2\n"),
+            "redlock_acquire_seconds_bucket{outcome=\"acquired\",service=\"redlock\",shared=\"false\",le=\"+Inf\"}"
+                + " 2\n"),
         scrape);
     assertTrue(!scrape.contains("redlock_lease_seconds_bucket"), scrape);
   }
@@ -215,8 +216,8 @@ class RedlockMetricsTest {
     metrics.bindTo(second);
     assertEquals(1, votes("master-3"));
     metrics.onNodeReset("master-1", "restarted");
-    assertEquals(1, meters.get("redlock.node.resets").tags("node", "master-1").counter().count());
-    assertEquals(1, second.get("redlock.node.resets").tags("node", "master-1").counter().count());
+    assertEquals(1, resets(meters));
+    assertEquals(1, resets(second));
   }
 
   @Test
@@ -241,7 +242,7 @@ class RedlockMetricsTest {
     assertEquals(1, timer("redlock.extend", "outcome", "extended"));
     assertEquals(1, timer("redlock.lease", "cause", "released"));
     assertEquals(0, votes("master-1"));
-    assertEquals(1, meters.get("redlock.node.resets").tags("node", "master-1").counter().count());
+    assertEquals(1, resets(meters));
   }
 
   @Test
@@ -271,7 +272,7 @@ class RedlockMetricsTest {
   void serviceThatIsBuiltAgainHasLiveGauges() throws Exception {
     try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
       for (int times = 0; times < 2; times++) {
-        Redlock redlock = masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+        Redlock redlock = measured(masters);
         assertEquals(0, gauge("redlock.leases"));
         redlock.acquire("orders/" + times, TTL);
         assertEquals(1, gauge("redlock.leases"));
@@ -291,8 +292,8 @@ class RedlockMetricsTest {
     try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
       RedlockMetrics reports = RedlockMetrics.create().service("reports");
       reports.bindTo(meters);
-      Redlock one = masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
-      Redlock two = masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+      Redlock one = measured(masters);
+      Redlock two = measured(masters);
       Redlock other = masters.connect(settings -> settings.listener(reports));
       one.acquire("a", TTL);
       two.acquire("b", TTL);
@@ -309,7 +310,7 @@ class RedlockMetricsTest {
   @Test
   void callsThatWaitAreSeen() {
     try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
-      Redlock redlock = masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+      Redlock redlock = measured(masters);
       masters.occupy("orders/1", TTL);
       LeaseRequest patient = LeaseRequest.of("orders/1", TTL).waitUpTo(TTL);
       redlock.acquireAsync(patient);
@@ -335,13 +336,18 @@ class RedlockMetricsTest {
     // readme:end
     try (redlock) {
       redlock.tryAcquire("orders/42", TTL);
-      Await.until("the acquire is recorded", () -> unavailable() == 1);
+      Await.until(
+          "the acquire is recorded", () -> timer("redlock.acquire", "outcome", "unavailable") == 1);
       assertEquals(0, votes("127.0.0.1:2"));
     }
   }
 
-  private long unavailable() {
-    return timer("redlock.acquire", "outcome", "unavailable");
+  private Redlock measured(InMemoryMasters masters) {
+    return masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+  }
+
+  private static double resets(MeterRegistry registry) {
+    return registry.get("redlock.node.resets").tags("node", "master-1").counter().count();
   }
 
   private double gauge(String name) {

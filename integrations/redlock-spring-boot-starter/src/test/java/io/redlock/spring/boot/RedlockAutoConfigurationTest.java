@@ -38,6 +38,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -45,6 +46,7 @@ import java.util.concurrent.Executor;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.boot.actuate.context.properties.ConfigurationPropertiesReportEndpoint;
@@ -95,6 +97,12 @@ class RedlockAutoConfigurationTest {
 
   private final ApplicationContextRunner runner =
       bare.withPropertyValues("redlock.nodes=127.0.0.1:1,127.0.0.1:2,127.0.0.1:3");
+
+  private static final String EXPOSED = "management.endpoints.web.exposure.include=redlock";
+
+  @AutoClose private final InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+  private final Redlock holder = masters.connect(settings -> settings.holder("billing@pod-7:4211"));
+  private final RedlockEndpoint mine = new RedlockEndpoint(holder);
 
   @Test
   void lockServiceIsABeanThatIsClosedWithTheApplication() {
@@ -207,27 +215,17 @@ class RedlockAutoConfigurationTest {
           EnvironmentEndpoint environment =
               new EnvironmentEndpoint(context.getEnvironment(), functions, Show.ALWAYS);
           List<String> shown = new ArrayList<>();
-          environment
-              .environment("redlock.*")
-              .getPropertySources()
-              .forEach(
-                  source ->
-                      source
-                          .getProperties()
-                          .forEach((name, value) -> shown.add(name + "=" + value.getValue())));
+          for (var source : environment.environment("redlock.*").getPropertySources()) {
+            source.getProperties().forEach((name, it) -> shown.add(name + "=" + it.getValue()));
+          }
           ConfigurationPropertiesReportEndpoint beans =
               new ConfigurationPropertiesReportEndpoint(functions, Show.ALWAYS);
           beans.setApplicationContext(context);
-          beans
-              .configurationProperties()
-              .getContexts()
-              .values()
-              .forEach(
-                  all ->
-                      all.getBeans()
-                          .values()
-                          .forEach(
-                              bean -> shown.add(bean.getProperties() + " " + bean.getInputs())));
+          for (var each : beans.configurationProperties().getContexts().values()) {
+            each.getBeans()
+                .values()
+                .forEach(bean -> shown.add(bean.getProperties() + " " + bean.getInputs()));
+          }
           String all = shown.toString();
           assertTrue(all.contains("127.0.0.1:2"), all);
           assertFalse(all.contains("secret"), all);
@@ -335,8 +333,7 @@ class RedlockAutoConfigurationTest {
 
   @Test
   void ofSeveralLockServicesThePrimaryOneIsWatched() {
-    ApplicationContextRunner exposed =
-        bare.withPropertyValues("management.endpoints.web.exposure.include=redlock");
+    ApplicationContextRunner exposed = bare.withPropertyValues(EXPOSED);
     exposed
         .withUserConfiguration(TwoLockServices.class)
         .run(
@@ -420,18 +417,11 @@ class RedlockAutoConfigurationTest {
             });
   }
 
-  @Configuration(proxyBeanMethods = false)
-  static class ConfigOnly {
-    @Bean
-    JedisClientConfig clientConfig() {
-      return DefaultJedisClientConfig.builder().database(3).build();
-    }
-  }
-
   @Test
   void clientConfigIsThatOfTheApplication() {
     runner
-        .withUserConfiguration(ConfigOnly.class)
+        .withBean(
+            JedisClientConfig.class, () -> DefaultJedisClientConfig.builder().database(3).build())
         .run(isRefusedFor("clientConfig selects database 3"));
   }
 
@@ -492,7 +482,7 @@ class RedlockAutoConfigurationTest {
   void endpointIsThereOnlyIfItIsExposed() {
     runner.run(context -> assertFalse(context.containsBean("redlockEndpoint")));
     runner
-        .withPropertyValues("management.endpoints.web.exposure.include=redlock")
+        .withPropertyValues(EXPOSED)
         .run(
             context ->
                 assertEquals(3, context.getBean(RedlockEndpoint.class).report().nodes().size()));
@@ -505,81 +495,61 @@ class RedlockAutoConfigurationTest {
 
   @Test
   void endpointPrintsNamesThatNoTerminalObeys() throws Exception {
-    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
-        Redlock holder = masters.connect()) {
-      RedlockEndpoint endpoint = new RedlockEndpoint(holder);
-      Lease lease = holder.acquire("a\n\u009b\u202eb", Duration.ofSeconds(10));
-      String name = "a\\u000a\\u009b\\u202eb";
-      assertEquals(name, holderOf(endpoint, "a\n\u009b\u202eb").get("resource"));
-      assertEquals(Set.of(name), endpoint.report().leases().get(0).get("resources"));
-      assertTrue(lease.isValid());
-    }
+    Lease lease = holder.acquire("a\n\u009b\u202eb", Duration.ofSeconds(10));
+    String name = "a\\u000a\\u009b\\u202eb";
+    assertEquals(name, holderOf(mine, "a\n\u009b\u202eb").get("resource"));
+    assertEquals(Set.of(name), mine.report().leases().get(0).get("resources"));
+    assertTrue(lease.isValid());
   }
 
   @Test
   void endpointCountsAndNamesReadersWithoutOwnerIds() throws Exception {
-    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
-        Redlock reader = masters.connect(settings -> settings.holder("billing@pod-7:4211"))) {
-      RedlockEndpoint endpoint = new RedlockEndpoint(reader);
-      reader.acquire(LeaseRequest.of("catalog", Duration.ofSeconds(10)).shared());
-      reader.acquire(LeaseRequest.of("catalog", Duration.ofSeconds(9)).shared());
-      Map<String, Object> held = holderOf(endpoint, "catalog");
-      assertEquals("readers", held.get("holder"));
-      assertEquals(2, held.get("reading"));
-      assertEquals(
-          List.of(
-              Map.of("holder", "billing@pod-7:4211", "remaining", Duration.ofSeconds(10)),
-              Map.of("holder", "billing@pod-7:4211", "remaining", Duration.ofSeconds(9))),
-          held.get("readers"));
-      assertTrue(held.toString().contains("by 2 readers, "), held::toString);
-      assertFalse(held.toString().matches(".*[0-9a-f]{32}.*"), held::toString);
-      assertEquals(true, endpoint.report().leases().get(0).get("shared"));
-    }
+    holder.acquire(LeaseRequest.of("catalog", Duration.ofSeconds(10)).shared());
+    holder.acquire(LeaseRequest.of("catalog", Duration.ofSeconds(9)).shared());
+    Map<String, Object> held = holderOf(mine, "catalog");
+    assertEquals("readers", held.get("holder"));
+    assertEquals(2, held.get("reading"));
+    assertEquals(
+        List.of(
+            Map.of("holder", "billing@pod-7:4211", "remaining", Duration.ofSeconds(10)),
+            Map.of("holder", "billing@pod-7:4211", "remaining", Duration.ofSeconds(9))),
+        held.get("readers"));
+    assertTrue(held.toString().contains("by 2 readers, "), held::toString);
+    assertFalse(held.toString().matches(".*[0-9a-f]{32}.*"), held::toString);
+    assertEquals(true, mine.report().leases().get(0).get("shared"));
   }
 
   @Test
   void endpointNamesHoldersAndListsLeasesWithoutOwnerIds() throws Exception {
-    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
-        Redlock holder = masters.connect(settings -> settings.holder("billing@pod-7:4211"))) {
-      RedlockEndpoint mine = new RedlockEndpoint(holder);
-      RedlockEndpoint other = new RedlockEndpoint(masters.connect());
-      Lease lease = holder.acquire("orders/42", Duration.ofSeconds(10));
-      Map<String, Object> held = new HashMap<>(holderOf(other, "orders/42"));
-      assertEquals(3, ((List<?>) held.remove("nodes")).size());
-      assertEquals(
-          Map.of(
-              "resource",
-              "orders/42",
-              "held",
-              Inspection.Held.YES,
-              "holder",
-              "billing@pod-7:4211",
-              "remaining",
-              Duration.ofSeconds(10),
-              "token",
-              lease.fencingToken()),
-          held);
-      String ownerId = holderOf(other, "orders/42").toString();
-      assertFalse(ownerId.matches(".*[0-9a-f]{32}.*"), ownerId);
-      assertEquals(lease.resources(), mine.report().leases().get(0).get("resources"));
-      assertEquals(List.of(), other.report().leases());
-      LeaseRequest patient = LeaseRequest.of("orders/42", TTL).waitUpTo(TTL);
-      CompletableFuture<?> one = holder.acquireAsync(patient);
-      CompletableFuture<?> two = holder.acquireAsync(patient);
-      masters.advance(Duration.ofSeconds(2));
-      assertEquals(2, mine.report().waiting());
-      assertEquals(
-          List.of(new WaitStatus(Set.of("orders/42"), 2, Duration.ofSeconds(2))),
-          mine.report().waits());
-      one.cancel(false);
-      two.cancel(false);
-      assertEquals(0, mine.report().waiting());
-      lease.release();
-      Map<String, Object> free = holderOf(other, "orders/42");
-      assertEquals(Inspection.Held.NO, free.get("held"));
-      assertEquals(Set.of("resource", "held", "nodes"), free.keySet());
-      assertThrows(InvalidEndpointRequestException.class, () -> other.ask("holder", " "));
-    }
+    RedlockEndpoint other = new RedlockEndpoint(masters.connect());
+    Lease lease = holder.acquire("orders/42", Duration.ofSeconds(10));
+    Map<String, Object> held = new HashMap<>(holderOf(other, "orders/42"));
+    assertEquals(3, ((List<?>) held.remove("nodes")).size());
+    assertEquals(
+        "{held=YES, holder=billing@pod-7:4211, remaining=PT10S, resource=orders/42, token="
+            + lease.fencingToken()
+            + "}",
+        new TreeMap<>(held).toString());
+    String ownerId = holderOf(other, "orders/42").toString();
+    assertFalse(ownerId.matches(".*[0-9a-f]{32}.*"), ownerId);
+    assertEquals(lease.resources(), mine.report().leases().get(0).get("resources"));
+    assertEquals(List.of(), other.report().leases());
+    LeaseRequest patient = LeaseRequest.of("orders/42", TTL).waitUpTo(TTL);
+    CompletableFuture<?> one = holder.acquireAsync(patient);
+    CompletableFuture<?> two = holder.acquireAsync(patient);
+    masters.advance(Duration.ofSeconds(2));
+    assertEquals(2, mine.report().waiting());
+    assertEquals(
+        List.of(new WaitStatus(Set.of("orders/42"), 2, Duration.ofSeconds(2))),
+        mine.report().waits());
+    one.cancel(false);
+    two.cancel(false);
+    assertEquals(0, mine.report().waiting());
+    lease.release();
+    Map<String, Object> free = holderOf(other, "orders/42");
+    assertEquals(Inspection.Held.NO, free.get("held"));
+    assertEquals(Set.of("resource", "held", "nodes"), free.keySet());
+    assertThrows(InvalidEndpointRequestException.class, () -> other.ask("holder", " "));
   }
 
   @Test

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -32,9 +32,9 @@ class LeaderTest {
   /** So long that a busy machine renews in time, and that a heartbeat fits into the loss margin. */
   private static final Duration TTL = Duration.ofSeconds(9);
 
-  private RedisServers servers;
-  private Instance one;
-  private Instance two;
+  @AutoClose private final RedisServers servers = RedisServers.start(3);
+  @AutoClose private final Instance one = new Instance(servers, Duration.ofMillis(1));
+  @AutoClose private final Instance two = new Instance(servers, Duration.ofMillis(1));
 
   /** An instance that wants to lead; notes what becomes of it. */
   private static final class Instance extends DefaultCandidate {
@@ -75,19 +75,9 @@ class LeaderTest {
 
   @BeforeEach
   void start() {
-    servers = RedisServers.start(3);
-    one = new Instance(servers, Duration.ofMillis(1));
-    two = new Instance(servers, Duration.ofMillis(1));
     one.initiator.start();
     Await.until("the first leads", one::leads);
     two.initiator.start();
-  }
-
-  @AfterEach
-  void stop() {
-    one.close();
-    two.close();
-    servers.close();
   }
 
   /** The loss margin is a tenth of the ttl by default. */

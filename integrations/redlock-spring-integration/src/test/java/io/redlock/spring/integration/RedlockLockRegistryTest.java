@@ -164,29 +164,6 @@ class RedlockLockRegistryTest {
   }
 
   @Test
-  void interruptEndsTheWaitAndNothingStaysLocked() throws InterruptedException {
-    registry.obtain(key).lock();
-    CompletableFuture<Exception> end = new CompletableFuture<>();
-    Thread thread =
-        new Thread(
-            () -> {
-              try {
-                other.obtain(key).lockInterruptibly();
-                end.complete(new IllegalStateException("locked"));
-              } catch (InterruptedException e) {
-                end.complete(e);
-              }
-            });
-    thread.start();
-    Await.until("it waits", () -> thread.getState() == Thread.State.WAITING);
-    thread.interrupt();
-    assertEquals(InterruptedException.class, Await.value("its wait has ended", end).getClass());
-    registry.obtain(key).unlock();
-    assertTrue(registry.obtain(key).tryLock(60, TimeUnit.SECONDS));
-    registry.obtain(key).unlock();
-  }
-
-  @Test
   void onlyTheHolderCanUnlock() {
     Lock lock = registry.obtain(key);
     assertThrows(IllegalMonitorStateException.class, lock::unlock);
