@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
@@ -25,8 +24,6 @@ record AnyOf(Report report) {
   private static final Duration HOLD = Duration.ofHours(1);
   private static final Duration AWAY = Duration.ofMillis(1);
   private static final int TURNS = 200;
-  private static final int HAND_OVERS = 40;
-  private static final int CROWD = 16;
   private static final List<String> HEAD =
       List.of(
           "permits, occupied",
@@ -44,20 +41,16 @@ record AnyOf(Report report) {
         Redlock holder = RedlockPeer.settings(servers.addresses()).build();
         Redlock seeker = RedlockPeer.settings(far.addresses(servers)).build()) {
       RedissonClient redisson = RedissonPeer.client(far.addresses(single)[0]);
-      RedissonClient other = RedissonPeer.client(single.addresses()[0]);
       try {
-        crowds(holder, servers);
         List<List<String>> rows = new ArrayList<>();
         for (int permits : List.of(2, 10, 100)) {
           for (int percent : List.of(50, 90, 100)) {
             rows.add(row(permits, permits * percent / 100, holder, seeker, redisson));
           }
-          rows.add(handOvers(permits, holder, seeker, other, redisson));
         }
         report.print("One of several, masters 1 ms away", HEAD, rows);
       } finally {
         RedissonPeer.close(redisson);
-        RedissonPeer.close(other);
       }
     }
   }
@@ -101,45 +94,6 @@ record AnyOf(Report report) {
     return null;
   }
 
-  /** Callers that are refused all the time, on masters beside them: what a look costs these. */
-  private void crowds(Redlock holder, RedisServers servers) throws Exception {
-    List<Long> masters = Comparison.pids(servers);
-    List<List<String>> rows = new ArrayList<>();
-    double one = 0;
-    for (int permits : List.of(1, 10, 100)) {
-      String pool = "crowd-" + permits + "/";
-      List<String> names = IntStream.range(0, permits).mapToObj(i -> pool + i).toList();
-      List<Lease> held = hold(holder, names);
-      ClosedLoop.Run run = refusals(holder, LeaseRequest.anyOf(names, TTL), masters);
-      one = permits == 1 ? run.perSecond() : one;
-      rows.add(
-          List.of(
-              Integer.toString(permits),
-              Report.number(run.perSecond()),
-              Report.number(one / run.perSecond()),
-              Report.number(run.used().serverNanos() / run.cycles() / masters.size() / 1e3)));
-      held.forEach(Lease::close);
-    }
-    report.print(
-        CROWD + " callers refused all the time",
-        List.of("permits", "refusals/s", "times one permit", "µs of each master"),
-        rows);
-  }
-
-  private static ClosedLoop.Run refusals(Redlock redlock, LeaseRequest any, List<Long> masters)
-      throws Exception {
-    List<Peer.Cycle> callers =
-        Collections.nCopies(
-            CROWD,
-            () -> {
-              redlock.tryAcquire(any);
-              return 1;
-            });
-    ClosedLoop loop = new ClosedLoop(callers, Thread::new, masters);
-    loop.run(Duration.ofSeconds(2)); // a warm-up
-    return loop.run(Duration.ofSeconds(4));
-  }
-
   private interface Release<T> {
     void release(T held) throws Exception;
   }
@@ -158,52 +112,5 @@ record AnyOf(Report report) {
       }
     }
     return List.of(times.millis(50), times.millis(99));
-  }
-
-  /** From a release by another client, while all are held, to the permit of one that waits. */
-  private static List<String> handOvers(
-      int permits, Redlock holder, Redlock seeker, RedissonClient other, RedissonClient redisson)
-      throws Exception {
-    List<String> names = IntStream.range(0, permits).mapToObj(i -> "handed/" + i).toList();
-    LeaseRequest any = LeaseRequest.anyOf(names, TTL);
-    List<Lease> held = new ArrayList<>();
-    for (int i = 0; i < permits; i++) {
-      held.add(holder.acquire(any.renewFor(HOLD)));
-    }
-    RSemaphore theirs = other.getSemaphore("handed-" + permits);
-    theirs.trySetPermits(permits);
-    theirs.acquire(permits);
-    RSemaphore ours = redisson.getSemaphore("handed-" + permits);
-    Times leases = new Times();
-    Times permitsOfRedisson = new Times();
-    for (int turn = 0; turn < HAND_OVERS; turn++) {
-      CompletableFuture<Lease> next =
-          seeker.acquireAsync(any.waitUpTo(HOLD)).thenApply(result -> result.lease().orElseThrow());
-      Thread.sleep(100);
-      long startNanos = System.nanoTime();
-      held.remove(0).release();
-      next.join();
-      leases.addSince(startNanos);
-      next.join().release();
-      held.add(holder.acquire(any.renewFor(HOLD).waitUpTo(HOLD)));
-
-      CompletableFuture<Void> waiting = ours.acquireAsync().toCompletableFuture();
-      Thread.sleep(100);
-      startNanos = System.nanoTime();
-      theirs.release();
-      waiting.join();
-      permitsOfRedisson.addSince(startNanos);
-      ours.release();
-      theirs.acquire();
-    }
-    held.forEach(Lease::close);
-    return List.of(
-        permits + ", handed over",
-        leases.millis(50),
-        leases.millis(99),
-        "–",
-        "–",
-        permitsOfRedisson.millis(50),
-        permitsOfRedisson.millis(99));
   }
 }

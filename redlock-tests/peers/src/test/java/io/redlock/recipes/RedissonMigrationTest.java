@@ -10,7 +10,6 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.Repository;
@@ -24,8 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.redisson.Redisson;
 import org.redisson.api.RFencedLock;
@@ -42,25 +40,17 @@ class RedissonMigrationTest {
   private static final Duration TTL = Duration.ofSeconds(20);
   private static final String NAME = "orders/42";
 
-  private RedisServers servers;
-  private RedissonClient redisson;
-  private Redlock redlock;
+  @AutoClose private final RedisServers servers = RedisServers.start(1);
+  @AutoClose private final Redlock redlock = servers.patientClient().build();
 
-  @BeforeEach
-  void connect() {
-    servers = RedisServers.start(1);
-    String address = servers.get(0).address();
+  @AutoClose("shutdown")
+  private final RedissonClient redisson = connect();
+
+  private RedissonClient connect() {
     Config config = new Config();
+    String address = servers.get(0).address();
     config.useSingleServer().setAddress(address).setConnectionMinimumIdleSize(1);
-    redisson = Redisson.create(config);
-    redlock = JedisRedlock.builder().node(address).nodeTimeout(Duration.ofSeconds(4)).build();
-  }
-
-  @AfterEach
-  void disconnect() {
-    redlock.close();
-    redisson.shutdown();
-    servers.close();
+    return Redisson.create(config);
   }
 
   @Test
