@@ -1,11 +1,9 @@
 package io.redlock.jedis;
 
-import static io.redlock.testbed.Results.assertUnavailable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
@@ -48,20 +46,6 @@ class JedisRedlockTest {
       Await.until(
           "all are up",
           () -> redlock.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
-    }
-  }
-
-  @Test
-  void connectWorksThoughAllMastersAreDown() throws InterruptedException {
-    String[] nowhere = {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"};
-    try (Redlock redlock = connect(nowhere)) {
-      AcquireResult result = redlock.tryAcquire("nothing", TTL);
-      assertUnavailable(result);
-      assertTrue(result.votes().toString().contains("refused connection"), result.toString());
-      redlock
-          .operations()
-          .nodes()
-          .forEach(node -> assertEquals(State.DOWN, node.state(), node.toString()));
     }
   }
 

@@ -307,14 +307,6 @@ public abstract class RedlockContract {
     acquireSoon(alice);
   }
 
-  @Test
-  void interruptedThreadAcquiresNothing() {
-    Thread.currentThread().interrupt();
-    assertThrows(InterruptedException.class, () -> alice.tryAcquire(resource, TTL));
-    assertFalse(Thread.currentThread().isInterrupted());
-    assertEquals(0, deployment.holders(resource));
-  }
-
   // Looks.
 
   @Test
@@ -412,19 +404,6 @@ public abstract class RedlockContract {
   }
 
   // Bodies.
-
-  @Test
-  void bodyIsNotRunWithoutTheLease() throws Exception {
-    acquire(alice);
-    assertThrows(
-        LockNotAcquiredException.class,
-        () ->
-            bob.callLeased(
-                LeaseRequest.of(resource, TTL),
-                lease -> {
-                  throw new AssertionError("ran without the lease");
-                }));
-  }
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
