@@ -3,7 +3,6 @@ package io.redlock.driver;
 import static io.redlock.testbed.Results.assertAcquired;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
@@ -11,7 +10,6 @@ import io.redlock.ExtendResult;
 import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
-import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
@@ -154,18 +152,6 @@ class CallbackThreadsTest {
     assertALossIsTold(redlock);
     assertAcquired(
         Await.value("it comes", redlock.acquireAsync(LeaseRequest.of("x", LONG).waitUpTo(WAIT))));
-  }
-
-  @Test
-  void lossThatIsAskedForLaterIsToldThoughEveryDependentOfAFutureBlocks() throws Exception {
-    Redlock redlock = connect(settings -> {});
-    blockDependents(redlock, 50);
-    Lease lease = redlock.acquire("lost", SHORT, WAIT);
-    Await.until("it expires", () -> !lease.isValid());
-    assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ZERO));
-    assertEquals(
-        LeaseEnd.Cause.EXPIRED,
-        Await.value("it comes", lease.ended().toCompletableFuture()).cause());
   }
 
   @Test

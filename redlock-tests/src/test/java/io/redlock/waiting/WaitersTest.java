@@ -17,13 +17,10 @@ import io.redlock.testbed.RequiresRedis;
 import io.redlock.testbed.Signal;
 import io.redlock.testbed.StandStill;
 import io.redlock.testkit.JavaProgram;
-import io.redlock.testkit.Together;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
@@ -182,29 +179,6 @@ class WaitersTest {
           () ->
               server.keys("redlock:queue:" + resource).isEmpty()
                   && server.keys("redlock:ends:" + resource).isEmpty());
-    }
-  }
-
-  @Test
-  void overlappingSetsOfResourcesNeitherDeadlockNorOverlap() throws Exception {
-    Set<String> inside = ConcurrentHashMap.newKeySet();
-    Together.run(
-        4,
-        number -> {
-          Redlock client = masters.connect();
-          List<String> names = List.of(resource + "/" + (number + 1) % 4, resource + "/" + number);
-          LeaseRequest both =
-              LeaseRequest.ofAll(names, Duration.ofSeconds(20)).waitUpTo(Duration.ofMinutes(2));
-          for (int turn = 0; turn < 15; turn++) {
-            try (Lease lease = client.acquire(both)) {
-              names.forEach(name -> assertTrue(inside.add(name), "two hold one resource"));
-              assertTrue(lease.isValid());
-              inside.removeAll(names);
-            }
-          }
-        });
-    for (int i = 0; i < 4; i++) {
-      masters.awaitHolders(0, resource + "/" + i);
     }
   }
 

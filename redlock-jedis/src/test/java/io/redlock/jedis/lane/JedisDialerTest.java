@@ -348,15 +348,6 @@ class JedisDialerTest {
   }
 
   @Test
-  void nothingIsWrittenToAConnectionThatHasEnded() throws Exception {
-    TestLine line = connect();
-    acceptedSocket();
-    line.wire().end(false);
-    line.awaitEvents("connected", "lost");
-    assertThrows(JedisConnectionException.class, () -> line.wire().write(PING, 10));
-  }
-
-  @Test
   void endByAnotherThreadEndsABlockedRead() throws Exception {
     TestLine line = connect();
     Socket socket = acceptedSocket();
