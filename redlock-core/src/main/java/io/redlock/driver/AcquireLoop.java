@@ -229,12 +229,14 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   }
 
   private Optional<Owner> stop() {
-    Attempt unfinished = attempts.end();
+    Owner unfinished = attempts.end();
     try {
       if (unfinished == null) {
         removeTickets();
+      } else {
+        unfinished.end();
       }
-      return Optional.ofNullable(unfinished).map(Attempt::abandon);
+      return Optional.ofNullable(unfinished);
     } finally {
       leave();
     }

@@ -6,6 +6,9 @@ import io.redlock.Lease;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.Votes;
 import io.redlock.protocol.AcquireRound.Decision;
+import io.redlock.protocol.Rivals;
+import io.redlock.protocol.Turn.Attempted;
+import io.redlock.spi.Quorum;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +33,26 @@ record AttemptEnd(
     boolean keepsPlace,
     boolean isBehindOthers,
     By by) {
+
+  /** Returns the end of an attempt; the lease is null if there is none. */
+  static AttemptEnd of(Attempted end, Quorum quorum, @Nullable Lease lease, Votes votes) {
+    return new AttemptEnd(
+        end.decision(),
+        lease,
+        votes,
+        end.rivals().remainingMillis(),
+        end.keepsPlace(),
+        end.isBehindOthers(),
+        by(end, quorum));
+  }
+
+  private static By by(Attempted end, Quorum quorum) {
+    Rivals rivals = end.rivals();
+    if (rivals.isOne(quorum)) {
+      return By.HOLDER;
+    }
+    return rivals.isSplit(quorum, end.round().rulesOutAnother()) ? By.SPLIT : By.UNKNOWN;
+  }
 
   /** Returns the same end, with another time after which an attempt may succeed. */
   AttemptEnd remaining(long remainingMillis) {

@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.AcquireResult;
+import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.driver.CallState.Phase;
@@ -19,10 +20,16 @@ import org.jspecify.annotations.Nullable;
  * The attempts of one call, each with a new owner id, and the pauses between them. {@link
  * CallState} decides what to do; this class adds the monitor, the timer and the attempts.
  */
-final class Attempts {
+final class Attempts implements Attempt.Caller {
 
   /** The call that makes them. */
-  interface Call extends Attempt.Caller {
+  interface Call {
+    /** Ends because this library failed, for example for want of memory; ends the attempt. */
+    void failed(Throwable why);
+
+    /** Returns true if its result is this lease. */
+    boolean hasTaken(Lease lease);
+
     /** Returns the rest of its wait. */
     long leftNanos();
 
@@ -58,7 +65,7 @@ final class Attempts {
 
   private String owner = ""; // set before other threads know the call
   private CallState state; // guarded by this
-  private @Nullable Attempt running; // guarded by this; null between attempts
+  private @Nullable Owner running; // guarded by this; null between attempts
   private @Nullable Cancellable timer; // guarded by this; of the current plan
   private boolean isStarting; // guarded by this; a thread is in ask()
   private long started; // guarded by this; the number of attempts
@@ -112,8 +119,8 @@ final class Attempts {
   }
 
   /** Stops. Returns the attempt under way; null if there is none. */
-  synchronized @Nullable Attempt end() {
-    Attempt unfinished = running;
+  synchronized @Nullable Owner end() {
+    Owner unfinished = running;
     state = state.over();
     running = null;
     cancelTimer();
@@ -225,19 +232,9 @@ final class Attempts {
   }
 
   private void attempt(Set<String> resources, List<String> keys) {
-    Attempt next =
-        new Attempt(
-            context,
-            request,
-            resources,
-            keys,
-            nextOwner(),
-            call.place(),
-            listeners,
-            call,
-            this::attempted);
+    Owner next = new Owner(context, keys, nextOwner(), call.place(), listeners, request);
     if (claimRun(next)) {
-      next.start();
+      Attempt.start(next, request, resources, this);
     }
   }
 
@@ -288,13 +285,24 @@ final class Attempts {
     return started == 1 ? owner : owner + "-" + started;
   }
 
-  private synchronized boolean claimRun(Attempt next) {
+  private synchronized boolean claimRun(Owner next) {
     boolean asks = state.phase() == Phase.ASKS;
     running = asks ? next : running;
     return asks;
   }
 
-  private void attempted(AttemptEnd outcome) {
+  @Override
+  public void failed(Throwable why) {
+    call.failed(why);
+  }
+
+  @Override
+  public boolean hasTaken(Lease lease) {
+    return call.hasTaken(lease);
+  }
+
+  @Override
+  public void attempted(AttemptEnd outcome) {
     if (outcome.lease() != null) {
       call.finish(outcome.result());
     } else if (ended(outcome)) {

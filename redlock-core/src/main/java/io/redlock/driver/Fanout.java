@@ -2,7 +2,6 @@ package io.redlock.driver;
 
 import io.redlock.Votes;
 import io.redlock.protocol.Turn;
-import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
@@ -13,34 +12,42 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The driver of one round of a tenure: sends its request to every node, passes the answers on under
- * the owner's lock, and acts on the decision outside it, once. No lock is held while nodes are
- * called.
+ * One round of an owner: its request, which goes to every node, and the answers. Its owner sends
+ * it, decides it, and reports the decision, one after the other. Guarded by the owner.
  */
-abstract class Fanout implements LockNode.ReplyHandler {
+abstract class Fanout implements Owner.Round, LockNode.ReplyHandler {
 
   final Owner owner;
-  final ServiceContext context;
+  final NodeRequest request;
+  final int tag; // marks the answers
   final long startNanos;
+  private final long timeoutNanos; // after the start
 
   private final @Nullable Pending[] pending;
-  private final @Nullable NodeReply[] replies; // guarded by owner
-  private final long[] tookNanos; // guarded by owner
+  private final @Nullable NodeReply[] replies;
+  private final long[] tookNanos;
   private final FlightEvents.NodeCall @Nullable [] events;
-  private int tag; // written under owner before the first send
-  private boolean isSent; // guarded by owner; to every node
-  private volatile boolean decided; // written under owner
-  private boolean timedOut; // guarded by owner
-  private long decidedAfterNanos; // guarded by owner
+  private boolean isSent; // to every node
+  private boolean isOpen; // nothing has changed since it could not be decided
+  private boolean isTimedOut;
+  private boolean isDecided;
+  private long decidedAfterNanos;
+
+  private @Nullable Turn turn; // its decision
+  private @Nullable Throwable failure; // why it ends without
+  private @Nullable Runnable report; // of what came of it; written by the owner's steps
 
   /**
    * @param startNanos the monotonic time before anything is sent
+   * @param timeoutNanos how long it waits for answers
    */
-  Fanout(Owner owner, long startNanos) {
+  Fanout(Owner owner, NodeRequest request, int tag, long startNanos, long timeoutNanos) {
     this.owner = owner;
-    this.context = owner.context;
+    this.request = request;
+    this.tag = tag;
     this.startNanos = startNanos;
-    int nodes = context.nodes.size();
+    this.timeoutNanos = timeoutNanos;
+    int nodes = owner.context.nodes.size();
     this.pending = new Pending[nodes];
     this.replies = new NodeReply[nodes];
     this.tookNanos = new long[nodes];
@@ -51,122 +58,178 @@ abstract class Fanout implements LockNode.ReplyHandler {
   void record(NodeReply reply) {}
 
   /** Takes notice of the decision. Called under the owner's lock. */
-  void decided() {}
-
-  /** Acts on the decision; called once, without locks. */
-  abstract void act(Turn turn);
+  void decided(Turn decision) {}
 
   /**
-   * Sends the request to every node.
-   *
-   * @param roundTag marks the answers
+   * Carries the decision out. Returns its report, which may run user code; null if there is none.
    */
-  final void send(NodeRequest request, int roundTag) {
-    List<LockNode> nodes = context.nodes;
-    tag = roundTag;
-    boolean all = false;
-    try {
-      for (int node = 0; node < pending.length; node++) {
-        pending[node] = nodes.get(node).send(request, node, this); // A3
-      }
-      all = true;
-    } finally {
-      owner.handed(roundTag, all); // or the release would never be sent
+  abstract @Nullable Runnable report(Turn decision);
+
+  /** Ends it without a decision; returns the report of that. Done again if it throws. */
+  abstract Runnable report(Throwable why);
+
+  /** Sends the request to every node, unless the round ends before. */
+  final void send() {
+    List<LockNode> nodes = owner.context.nodes;
+    for (int node = 0; node < pending.length && sending(node); node++) {
+      pending[node] = nodes.get(node).send(request, node, this); // A3
     }
-    Turn turn;
     synchronized (owner) {
       isSent = true;
-      turn = decide();
     }
-    actOn(turn);
+  }
+
+  private boolean sending(int node) {
+    synchronized (owner) {
+      return owner.tenure.sending(tag, node);
+    }
   }
 
   @Override
   public final void onReply(int node, NodeReply reply) {
-    FlightEvents.answered(events, node, context.nodes.get(node).name(), reply);
-    Turn turn;
+    FlightEvents.answered(events, node, owner.context.nodes.get(node).name(), reply);
+    boolean counts;
     synchronized (owner) {
+      counts = !isDecided;
       take(node, reply);
-      turn = decide();
     }
-    actOn(turn);
-  }
-
-  /** Ends the round at the node timeout. Answers that came before the decision count. */
-  final void timeout() {
-    Turn turn;
-    synchronized (owner) {
-      timedOut |= !decided;
-      turn = decide();
-    }
-    actOn(turn);
-  }
-
-  /** Returns true if the round is decided; later answers are recorded, but do not count. */
-  public boolean isDecided() {
-    return decided;
-  }
-
-  /** Returns when the round was decided, on the monotonic clock. */
-  final long decidedNanos() {
-    synchronized (owner) {
-      return startNanos + decidedAfterNanos;
-    }
-  }
-
-  /** Decides the round, if it can be. Returns the decision once. */
-  private @Nullable Turn decide() {
-    assert Thread.holdsLock(owner);
-    if (decided || !isSent) {
-      return null;
-    }
-    if (timedOut) {
-      withdrawUnanswered();
-      owner.tenure.timedOut(tag);
-    }
-    long nowNanos = context.ticker.monotonicNanos();
-    Turn turn = owner.tenure.decide(tag, nowNanos, context.ticker.wallMicros());
-    if (turn.outcome() == Outcome.NOTHING) {
-      return null;
-    }
-    decided = true;
-    decidedAfterNanos = nowNanos - startNanos;
-    decided();
-    return turn;
-  }
-
-  private void actOn(@Nullable Turn turn) {
-    if (turn != null) {
-      act(turn);
+    if (counts) {
+      owner.drain();
     }
   }
 
   private void take(int node, NodeReply reply) {
-    if (!decided && replies[node] == null) {
+    if (!isDecided && replies[node] == null) {
       replies[node] = reply;
-      tookNanos[node] = context.ticker.monotonicNanos() - startNanos;
+      tookNanos[node] = owner.context.ticker.monotonicNanos() - startNanos;
       record(reply);
     }
+    isOpen = false;
     owner.tenure.answered(node, tag, reply);
+  }
+
+  @Override
+  public final boolean isDue(long nowNanos) {
+    return hasEnded() || !isSent || !isOpen || !owner.tenure.isUnderWay(tag) || isOverdue(nowNanos);
+  }
+
+  private boolean isOverdue(long nowNanos) {
+    return owner.isClosing() || owner.isStruck() && delayNanos(nowNanos) <= 0;
+  }
+
+  @Override
+  public final long delayNanos(long nowNanos) {
+    return startNanos + timeoutNanos - nowNanos;
+  }
+
+  @Override
+  public final boolean hasEnded() {
+    return turn != null || failure != null;
+  }
+
+  @Override
+  public final void step(long nowNanos, long nowWallMicros) {
+    try {
+      if (isSent) {
+        decide(nowNanos, nowWallMicros);
+      } else {
+        send();
+      }
+    } catch (RuntimeException | Error e) {
+      fail(e);
+    }
+  }
+
+  @Override
+  public final void end() {
+    Turn decision = turn;
+    if (failure == null && decision != null) {
+      try {
+        report = report(decision);
+        return;
+      } catch (RuntimeException | Error e) {
+        fail(e);
+      }
+    }
+    report = report(Objects.requireNonNull(failure));
+  }
+
+  /** Reports what came of it, without locks; if that throws, it is reported as a failure. */
+  @Override
+  public final void run() {
+    Runnable prepared = report;
+    try {
+      if (prepared != null) {
+        prepared.run();
+      }
+    } catch (RuntimeException | Error e) {
+      boolean isDoneAgain = failure != null;
+      fail(e);
+      synchronized (owner) {
+        owner.add(this);
+      }
+      if (isDoneAgain) {
+        throw e; // later
+      }
+    }
+  }
+
+  /** Lets it end for this reason, if it had none. */
+  final void fail(Throwable why) {
+    synchronized (owner) {
+      failure = failure == null ? why : failure;
+    }
+    Log.failure(owner, why);
+  }
+
+  /** Decides the round, if it can be. */
+  private void decide(long nowNanos, long nowWallMicros) {
+    synchronized (owner) {
+      isOpen = true;
+      if (!isTimedOut && isOverdue(nowNanos)) {
+        withdrawUnanswered();
+        isTimedOut = true;
+        owner.tenure.timedOut(tag);
+      }
+      Turn decision = owner.tenure.decide(tag, nowNanos, nowWallMicros);
+      if (decision.outcome() != Turn.Outcome.NOTHING) {
+        decidedAfterNanos = nowNanos - startNanos;
+        isDecided = true;
+        turn = decision;
+        decided(decision);
+      }
+    }
   }
 
   private void withdrawUnanswered() {
     for (int node = 0; node < pending.length; node++) {
-      if (Objects.requireNonNull(pending[node]).withdraw()) { // all were sent
+      Pending sent = pending[node];
+      if (sent != null && sent.withdraw()) {
         take(node, NodeReply.unreachable("not sent in time"));
       }
     }
   }
 
+  /** Returns when the round was decided, on the monotonic clock. */
+  final long decidedNanos() {
+    return startNanos + decidedAfterNanos;
+  }
+
+  /** Returns the rest of its wait at its decision. */
+  final long leftNanos() {
+    return timeoutNanos - decidedAfterNanos;
+  }
+
   /** Returns the answers that came before the decision. */
   final Votes votes() {
     synchronized (owner) {
+      ServiceContext context = owner.context;
       Votes.NodeVote[] votes = new Votes.NodeVote[replies.length];
       for (int node = 0; node < replies.length; node++) {
         NodeReply reply = replies[node];
         long nanos = reply == null ? decidedAfterNanos : tookNanos[node];
         String name = context.nodes.get(node).name();
-        votes[node] = ReplyText.vote(name, reply, Duration.ofNanos(nanos), timedOut);
+        votes[node] = ReplyText.vote(name, reply, Duration.ofNanos(nanos), isTimedOut);
       }
       return context.votes(List.of(votes));
     }

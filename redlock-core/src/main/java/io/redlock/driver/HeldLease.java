@@ -11,8 +11,13 @@ import io.redlock.ReleaseResult;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.Extending;
+import io.redlock.protocol.LeaseTerms;
+import io.redlock.protocol.Tenure.Due;
+import io.redlock.protocol.Tenure.Phase;
+import io.redlock.spi.NodeRequest;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -21,17 +26,20 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /** The lease of a holder. Ends once; after that only its release goes on. */
-final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Holder {
+final class HeldLease implements Extension.Extendable, Owner.Holder {
 
   private static final LeaseEnd RELEASED = new LeaseEnd(Cause.RELEASED, "by its holder");
 
-  private final Owner owner;
+  final Owner owner;
   private final ServiceContext context;
   private final Set<String> resources;
   private final long token;
-  private final long startNanos;
+  final long startNanos;
   final Ending ending;
+  private final Runnable report = this::tell; // made early: its end takes no memory
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
+  private boolean isUntold = true; // guarded by owner; its end was not reported
+  private volatile boolean isSilent; // its end is reported to nobody
 
   /** The number of times that a thread must unlock to release it; written by that thread only. */
   volatile int holds = 1;
@@ -41,7 +49,12 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
 
   private volatile Deadline lossTime; // written under owner; the deadline less the loss margin
 
-  private HeldLease(Owner owner, Set<String> resources, AcquireRound round) {
+  /**
+   * Creates the lease of a successful round.
+   *
+   * @param resources what it holds, of what the request names
+   */
+  HeldLease(Owner owner, Set<String> resources, AcquireRound round) {
     this.owner = owner;
     this.context = owner.context;
     this.resources = resources;
@@ -52,60 +65,35 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   }
 
   /**
-   * Returns the lease of a successful round; watches it and, if requested, renews it.
-   *
-   * @param resources what it holds, of what the request names
-   * @param resets the number of resets of nodes before its first grant
+   * Begins: it is renewed if the request says so, and holds up the waiting calls of this service.
    */
-  static HeldLease begin(
-      Owner owner, LeaseRequest request, Set<String> resources, AcquireRound round, long resets) {
-    ServiceContext context = owner.context;
-    HeldLease lease = new HeldLease(owner, resources, round);
-    try {
-      owner.hold(lease); // first: a thread that finds the lease wakes its owner
-      lease.queue = lease.isShared() ? null : context.queues.leased(owner.names);
-      context.liveLeases.add(lease);
-      request.renewFor().ifPresent(renewFor -> lease.renew(round, renewFor));
-      owner.wake();
-      if (context.resets.get() != resets) { // later ones find the lease among the live ones
-        owner.confirm();
-      }
-    } catch (Throwable e) { // no memory
-      lease.discard();
-      throw e;
-    }
-    return lease;
-  }
-
-  /** Ends a lease that nobody has seen, without a report; a release without memory comes later. */
-  void discard() {
-    if (!endsNow(RELEASED)) {
-      return;
-    }
-    context.liveLeases.remove(this);
-    endOwner();
-  }
-
-  private CompletableFuture<ReleaseResult> endOwner() {
-    try {
-      return owner.end();
-    } finally {
-      leaveQueue();
-    }
-  }
-
-  private void leaveQueue() {
-    if (queue != null) {
-      context.queues.ended(queue);
-    }
-  }
-
-  private void renew(AcquireRound round, Duration renewFor) {
-    long holdNanos = Settings.saturatedNanos(renewFor);
-    Deadline until = Deadline.after(round.startNanos(), round.startWallMicros(), holdNanos);
+  void begin(LeaseRequest request, AcquireRound round) {
     synchronized (owner) {
-      owner.tenure.renew(round.terms(), until, startNanos);
+      owner.hold(this, startNanos);
+      if (request.renewFor().isPresent()) {
+        long holdNanos = Settings.saturatedNanos(request.renewFor().get());
+        Deadline until = Deadline.after(round.startNanos(), round.startWallMicros(), holdNanos);
+        owner.tenure.renew(round.terms(), until, startNanos);
+      }
     }
+    queue = isShared() ? null : context.queues.leased(owner.names);
+  }
+
+  /** Returns the leases that have not ended, in the order in which they were acquired. */
+  static List<HeldLease> all(ServiceContext context) {
+    return context.agenda.items(Owner.class).stream()
+        .map(Owner::held)
+        .filter(HeldLease.class::isInstance)
+        .map(HeldLease.class::cast)
+        .filter(lease -> !lease.hasEnded())
+        .sorted((one, other) -> Long.compare(one.startNanos - other.startNanos, 0))
+        .toList();
+  }
+
+  /** Ends a lease that nobody has seen, and that no report mentions. */
+  void discard() {
+    isSilent = true;
+    end(RELEASED);
   }
 
   @Override
@@ -136,8 +124,8 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
     return Math.max(0, lossTime.remainingNanos(nowNanos, context.ticker.wallMicros()));
   }
 
-  @Override
-  public Optional<LeaseStatus> status() {
+  /** Returns its state; empty if it has ended. */
+  Optional<LeaseStatus> status() {
     long leftNanos = remainingNanos();
     if (leftNanos == 0) {
       return Optional.empty();
@@ -196,30 +184,60 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
     if (isReleased()) {
       throw new IllegalStateException(this + " was released and cannot be extended");
     }
-    return new Extension(this, owner, context.ticker.monotonicNanos())
-        .start(Settings.ceilMillis(ttl));
+    return extend(Settings.ceilMillis(ttl));
   }
 
-  @Override
-  public void send(Extending extending, long sentNanos) {
+  private CompletableFuture<ExtendResult> extend(long ttlMillis) {
+    LeaseTerms terms = context.settings.terms(context.quorum, ttlMillis);
+    owner.wake(); // a lease that expired in a pause has ended
+    long micros = context.clock.micros();
+    long nowNanos = context.ticker.monotonicNanos();
+    long nowWallMicros = context.ticker.wallMicros();
     Extension extension;
-    try {
-      extension = new Extension(this, owner, sentNanos);
-    } catch (Throwable e) {
-      owner.handed(extending.tag(), false);
-      throw e;
+    boolean isHeld;
+    synchronized (owner) {
+      isHeld = owner.tenure.phase() == Phase.HOLDING;
+      extension = begin(owner.tenure.next(terms, nowNanos, nowWallMicros), micros);
     }
-    extension.send(extending);
+    if (isHeld) {
+      owner.drain();
+    } else {
+      extension.finish(ExtendResult.lost(context.noVotes)); // E8
+    }
+    return extension.future;
   }
 
   @Override
-  public void reaffirm(int node) {
-    owner.reset(node);
+  public void extend(Due due, long nowNanos, long nowWallMicros) {
+    long micros = context.clock.micros();
+    synchronized (owner) {
+      if (owner.tenure.phase() == Phase.HOLDING) {
+        begin(owner.tenure.next(due, nowNanos, nowWallMicros), micros);
+      }
+    }
+  }
+
+  private Extension begin(Extending next, long micros) {
+    assert Thread.holdsLock(owner);
+    long ttlMillis = next.round().terms().ttlMillis();
+    NodeRequest extend =
+        new NodeRequest.Extend(owner.names, owner.id, token, ttlMillis, micros, isShared());
+    Extension extension =
+        new Extension(this, owner, extend, next, context.settings.nodeTimeoutNanos());
+    owner.tenure.begin(next);
+    if (owner.tenure.phase() == Phase.HOLDING) {
+      owner.add(extension);
+    }
+    return extension;
   }
 
   @Override
   public boolean isReleased() {
     return ending.isRelease();
+  }
+
+  boolean hasEnded() {
+    return ending.how() != null;
   }
 
   @Override
@@ -229,23 +247,12 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
     lossTime = lost == null ? lossTime : lost;
   }
 
-  @Override
-  public void check() {
-    owner.wake();
-  }
-
   /** Ends the lease, unless it has ended, and releases it on every node that may hold it. */
   CompletableFuture<ReleaseResult> end(LeaseEnd how) {
-    if (!endsNow(how)) {
-      return owner.end();
+    synchronized (owner) {
+      ends(how);
     }
-    CompletableFuture<ReleaseResult> released;
-    try {
-      report();
-    } finally {
-      released = endOwner(); // also where memory is short
-    }
-    return released;
+    return owner.end();
   }
 
   /**
@@ -254,42 +261,34 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
    */
   @Override
   public void lose(LeaseEnd how) {
-    if (endsNow(how)) {
-      tell(how);
-    }
-  }
-
-  @Override
-  public void abandon(LeaseEnd how) {
-    lose(how);
-  }
-
-  private boolean endsNow(LeaseEnd how) {
     synchronized (owner) {
-      boolean first = ending.how() == null;
       ends(how);
-      return first;
     }
+    owner.drain();
   }
 
   @Override
   public void ends(LeaseEnd how) {
-    owner.tenure.lose(); // first: what has no memory has not ended
+    owner.tenure.lose();
     ending.come(how);
   }
 
   @Override
-  public void tell(LeaseEnd how) {
-    try {
-      report();
-    } finally {
-      leaveQueue();
-    }
+  public @Nullable Runnable takeReport() {
+    assert Thread.holdsLock(owner);
+    boolean isDue = isUntold && hasEnded();
+    isUntold &= !isDue;
+    return isDue ? report : null;
   }
 
-  private void report() {
-    context.liveLeases.remove(this);
-    ending.report();
+  /** Reports its end, then lets the waiting calls go on. */
+  private void tell() {
+    if (!isSilent) {
+      ending.report();
+    }
+    if (queue != null) {
+      context.queues.ended(queue);
+    }
   }
 
   @Override

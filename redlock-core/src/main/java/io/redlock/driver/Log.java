@@ -9,4 +9,11 @@ final class Log {
   static final BackgroundLog LOG = BackgroundLog.of("io.redlock.Redlock");
 
   private Log() {}
+
+  /** Reports that a step failed. Never throws. */
+  static void failure(Object who, Throwable why) {
+    boolean isShortage = why instanceof OutOfMemoryError;
+    String cause = isShortage ? "memory is short" : "this is a defect of the lock library";
+    LOG.error("A step of {} failed: {}", who, cause, why);
+  }
 }

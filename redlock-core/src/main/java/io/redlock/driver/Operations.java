@@ -51,7 +51,10 @@ final class Operations implements RedlockOperations {
 
   @Override
   public List<LeaseStatus> leases() {
-    return context.liveLeases.statuses();
+    return HeldLease.all(context).stream()
+        .map(HeldLease::status)
+        .flatMap(Optional::stream)
+        .toList();
   }
 
   @Override

@@ -4,46 +4,60 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseRequest;
 import io.redlock.ReleaseResult;
-import io.redlock.protocol.Extending;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
-import io.redlock.protocol.Turn;
-import io.redlock.protocol.Turn.Outcome;
+import io.redlock.protocol.Tenure.Due;
+import io.redlock.protocol.Tenure.Phase;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.text.Brief;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The driver of one {@link Tenure}, and the lock that guards it. One timer calls it when something
- * is due: the loss of its lease, an extend, the release or a repeat of it. The result of the
- * release is known as soon as it is settled, at the latest after a node timeout; in a burst of
- * requests that timeout begins anew while nodes answer those before it. No thread has to wait for
- * it.
+ * The driver of one {@link Tenure}, and the lock that guards it: sends its rounds and its release,
+ * and reports what comes of them. The result of the release is known as soon as it is settled, at
+ * the latest after a node timeout; in a burst of requests that timeout begins anew while nodes
+ * answer those before it. No thread has to wait for it.
  */
-final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, Timeouts.Timed {
+final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
+
+  /** A round of it: sent to every node, decided, carried out, reported. */
+  interface Round extends Runnable {
+    /** Returns true if there is something to do for it. Called under the owner's lock. */
+    boolean isDue(long nowNanos);
+
+    /** Returns the time until its timeout. */
+    long delayNanos(long nowNanos);
+
+    /** Returns true if only what came of it is left to carry out. */
+    boolean hasEnded();
+
+    /** Sends it, or decides it; if that throws, it ends. */
+    void step(long nowNanos, long nowWallMicros);
+
+    /** Carries out what came of it, up to the report, which is made when it is run. */
+    void end();
+  }
 
   /** Whose lease it is. */
   interface Holder {
+    /** Begins the extend that is due. */
+    void extend(Due due, long nowNanos, long nowWallMicros);
 
     /** Ends the lease, unless it has ended. Called under the owner's lock. */
     void ends(LeaseEnd how);
 
-    /** Reports the end. Called once, without locks. */
-    void tell(LeaseEnd how);
-
-    /** Sends an extend that has begun, after this monotonic time. */
-    void send(Extending extending, long startNanos);
+    /** Returns the report of its end once, when that has come. Called under the owner's lock. */
+    @Nullable Runnable takeReport();
   }
 
-  private static final long TIMER_TOLERANCE_NANOS = 1_000_000;
   private static final NodeReply NOT_SENT = NodeReply.unknown("not sent");
   private static final LeaseEnd EXPIRED =
       new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near");
@@ -51,25 +65,24 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
       new LeaseEnd(Cause.RENEWAL_ENDED, "it was held for as long as its request allowed");
 
   final ServiceContext context;
-  final List<String> names;
-  final String id;
-  final @Nullable QueuePlace place;
   final Listeners listeners;
   final Tenure tenure; // guarded by this
+  final String id;
 
-  private @Nullable Holder holder; // guarded by this
-  private @Nullable Cancellable timer; // guarded by this; of what is due next
-  private long timerNanos; // guarded by this
+  final List<String> names;
+  final @Nullable QueuePlace place;
+
+  private final List<Round> rounds = new ArrayList<>(1); // guarded by this, as what follows
+  private @Nullable Holder holder; // once it has acquired a lease
+  private int resets; // nodes that were reset since it entered, as bits
 
   private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-  private boolean releaseSent; // guarded by this
-  private @Nullable Runnable onReleaseSent; // guarded by this
-  private final @Nullable Pending[] pending; // these are guarded by this; of the release
-  private NodeRequest.@Nullable Release request; // guarded by this; written before the first send
-  private int unhanded; // guarded by this; requests that were handed over without memory for it
-  private boolean mustEnd; // guarded by this; its end had no memory
-  private @Nullable Turn unsent; // guarded by this; the release that had no memory
-  private int unbooked; // guarded by this; nodes whose release had no memory, as bits
+  private final @Nullable Pending[] pending; // of the release
+  private NodeRequest.@Nullable Release release;
+  private long releaseEndNanos; // when the wait for the result ends
+  private int unbooked; // nodes whose answer to the release could not be recorded, as bits
+  private boolean isReleaseSent;
+  private @Nullable Runnable onReleaseSent;
 
   Owner(
       ServiceContext context,
@@ -78,6 +91,7 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
       @Nullable QueuePlace place,
       Listeners listeners,
       LeaseRequest request) {
+    super(context.agenda);
     this.context = context;
     this.names = names;
     this.id = id;
@@ -95,179 +109,132 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
 
   // What is due.
 
-  /** Sets whose lease it is, before others can find that. */
-  synchronized void hold(Holder held) {
-    holder = held;
-  }
-
   @Override
-  void wake() {
-    try {
-      handAgain();
-      endAgain();
-      bookAgain();
-      while (doNext()) {}
-    } catch (Throwable e) {
-      context.liveLeases.stalled(this);
-      throw e;
-    }
-  }
-
-  /** Does the first thing that is due; else sets the timer, and returns false. */
-  private boolean doNext() {
-    long nowNanos = context.ticker.monotonicNanos();
-    long nowWallMicros = context.ticker.wallMicros();
-    Turn turn;
-    LeaseEnd how;
+  boolean step(long nowNanos, long nowWallMicros) {
+    Due due;
+    Round round = null;
+    Runnable ended = null;
     synchronized (this) {
-      turn = tenure.due(nowNanos, nowWallMicros);
-      if (turn.outcome() == Outcome.NOTHING) {
-        return !setTimer();
+      due = tenure.due(nowNanos, nowWallMicros);
+      if (due != Due.RELEASE) {
+        ended = holder == null ? null : holder.takeReport();
+        round = ended == null ? dueRound(nowNanos) : null;
       }
-      how = loss(turn.outcome());
-      if (how != null) {
-        held().ends(how);
+      boolean isIdle = due == Due.NOTHING && ended == null && round == null;
+      boolean isOverdue = (isStruck() || isClosing()) && releaseNanos(nowNanos) <= 0;
+      if (isIdle && unbooked == 0 && !isOverdue) {
+        return rest(nowNanos, nowWallMicros);
       }
     }
-    Extending extending = turn.extending();
-    if (how != null) {
-      held().tell(how);
-    } else if (extending != null) {
-      extend(extending, nowNanos);
-    } else if (turn.outcome() == Outcome.REPEATED) {
-      sendTo(turn.targets());
-    } else if (turn.outcome() == Outcome.GIVEN_UP) {
-      withdraw();
-    } else {
-      releaseIfDue(turn);
+    if (ended != null) {
+      return apart(ended);
     }
+    if (round != null) {
+      return carryOn(round, nowNanos, nowWallMicros);
+    }
+    act(due, nowNanos, nowWallMicros);
     return true;
   }
 
-  private static @Nullable LeaseEnd loss(Outcome outcome) {
-    return switch (outcome) {
-      case EXPIRED -> EXPIRED;
-      case HELD_OUT -> HELD_OUT;
-      default -> null;
-    };
+  private boolean rest(long nowNanos, long nowWallMicros) {
+    assert Thread.holdsLock(this);
+    long delayNanos = Math.min(tenure.delayNanos(nowNanos, nowWallMicros), releaseNanos(nowNanos));
+    for (Round round : rounds) {
+      delayNanos = Math.min(delayNanos, round.delayNanos(nowNanos));
+    }
+    boolean isOver = tenure.phase() == Phase.ENDED && delayNanos == Agenda.NEVER;
+    return isOver ? leaves() : rests(nowNanos, delayNanos);
   }
 
-  private synchronized Holder held() {
+  private @Nullable Round dueRound(long nowNanos) {
+    assert Thread.holdsLock(this);
+    for (Round round : rounds) {
+      if (round.isDue(nowNanos)) {
+        return round;
+      }
+    }
+    return null;
+  }
+
+  private boolean carryOn(Round round, long nowNanos, long nowWallMicros) {
+    if (!round.hasEnded()) {
+      round.step(nowNanos, nowWallMicros);
+      return true;
+    }
+    round.end();
+    synchronized (this) {
+      rounds.remove(round);
+    }
+    return apart(round);
+  }
+
+  /** Adds a round that has begun. */
+  void add(Round round) {
+    assert Thread.holdsLock(this);
+    rounds.add(round);
+  }
+
+  private void act(Due due, long nowNanos, long nowWallMicros) {
+    switch (due) {
+      case NOTHING -> settle(nowNanos);
+      case LOSS -> expire(nowNanos, nowWallMicros);
+      case RENEWAL, CONFIRMATION -> holder().extend(due, nowNanos, nowWallMicros);
+      case END -> {
+        synchronized (this) {
+          tenure.end(true); // R4
+        }
+      }
+      case RELEASE -> release(nowNanos);
+      case REPEAT -> repeat();
+      case GIVING_UP -> giveUp();
+    }
+  }
+
+  // The lease.
+
+  /** Sets whose lease it is, before others can find that. */
+  void hold(Holder held, long nowNanos) {
+    assert Thread.holdsLock(this);
+    holder = held;
+    for (int node = 0; node < pending.length; node++) {
+      if ((resets & 1 << node) != 0) {
+        tenure.reset(node, nowNanos);
+      }
+    }
+  }
+
+  private synchronized Holder holder() {
     return Objects.requireNonNull(holder);
   }
 
-  private void extend(Extending extending, long startNanos) {
-    Holder held = held();
-    try {
-      held.send(extending, startNanos);
-    } catch (Throwable e) {
-      synchronized (this) { // first, because even a line takes memory
-        tenure.failed(extending.tag(), context.ticker.monotonicNanos());
-      }
-      Log.LOG.error("{} could not be extended; this is a defect of the lock library", held, e);
-    }
+  /** Returns whose lease it is; null if it has none. */
+  synchronized @Nullable Holder held() {
+    return holder;
   }
 
-  /** Sets the timer for what is due next, if it is due before the timer strikes. */
-  void plan() {
-    try {
-      synchronized (this) {
-        setTimer();
-      }
-    } catch (Throwable e) {
-      context.liveLeases.stalled(this);
-      throw e;
-    }
-  }
-
-  /** Sets the timer; returns false if something became due meanwhile. */
-  private boolean setTimer() {
-    assert Thread.holdsLock(this);
+  /** Does what is due, the loss of the lease first, also if another thread is at it. */
+  void wake() {
     long nowNanos = context.ticker.monotonicNanos();
-    long delayNanos = tenure.delayNanos(nowNanos, context.ticker.wallMicros());
-    while (delayNanos < Long.MAX_VALUE) {
-      if (timer != null && nowNanos + delayNanos - timerNanos > -TIMER_TOLERANCE_NANOS) {
-        return true;
-      }
-      cancelTimer();
-      timer = context.scheduler.schedule(this::strike, Math.max(0, delayNanos));
-      // The delay counts from now on, which is too late if this thread was paused meanwhile.
-      nowNanos = context.ticker.monotonicNanos();
-      timerNanos = nowNanos + delayNanos;
-      delayNanos = tenure.delayNanos(nowNanos, context.ticker.wallMicros());
-      if (delayNanos <= 0) {
-        return false;
-      }
-    }
-    cancelTimer();
-    return true;
+    expire(nowNanos, context.ticker.wallMicros());
+    drain();
   }
 
-  private void cancelTimer() {
-    if (timer != null) {
-      timer.cancel();
-      timer = null;
+  private synchronized void expire(long nowNanos, long nowWallMicros) {
+    if (holder != null && tenure.due(nowNanos, nowWallMicros) == Due.LOSS) {
+      holder.ends(tenure.isHeldOut(nowNanos, nowWallMicros) ? HELD_OUT : EXPIRED);
     }
   }
 
-  private void strike() {
-    synchronized (this) {
-      timer = null;
-    }
-    wake();
-  }
-
-  /** Finds out whether a quorum still holds its lease after this node was reset. */
+  /** Finds out whether a quorum still holds its lease, or holds it later, after this reset. */
   void reset(int node) {
     synchronized (this) {
+      resets |= 1 << node;
       tenure.reset(node, context.ticker.monotonicNanos());
     }
-    wake();
+    drain();
   }
 
-  /** Finds out the same after resets of which nobody told it. */
-  void confirm() {
-    synchronized (this) {
-      for (int node = 0; node < pending.length; node++) {
-        tenure.reset(node, context.ticker.monotonicNanos());
-      }
-    }
-    wake();
-  }
-
-  // Its requests and its end.
-
-  /** Records that a request was handed to every node, or failed to be. */
-  void handed(int tag, boolean all) {
-    Turn turn;
-    try {
-      turn = hand(tag, all);
-    } catch (Throwable e) {
-      synchronized (this) {
-        unhanded++;
-      }
-      context.liveLeases.stalled(this);
-      throw e;
-    }
-    releaseIfDue(turn);
-  }
-
-  private synchronized Turn hand(int tag, boolean all) {
-    return tenure.handed(tag, all, context.ticker.monotonicNanos());
-  }
-
-  /** Records that requests were handed over, where memory was short; nobody decides on them. */
-  private void handAgain() {
-    while (true) {
-      synchronized (this) {
-        if (unhanded == 0) {
-          return;
-        }
-        unhanded--;
-      }
-      handed(0, false);
-    }
-  }
+  // The end.
 
   /**
    * Ends the owner: releases the keys that it may have left on nodes, and removes its tickets,
@@ -276,56 +243,22 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
    * @return the future result, known once it is settled or a node timeout has passed
    */
   CompletableFuture<ReleaseResult> end() {
-    try {
-      release();
-    } catch (Throwable e) {
-      synchronized (this) {
-        mustEnd = true;
-      }
-      context.liveLeases.stalled(this);
-      throw e;
-    }
-    return result;
-  }
-
-  /** Ends, and sends its release, if there was no memory for it. */
-  private void endAgain() {
-    Turn late;
-    boolean ends;
+    boolean isReleased;
     synchronized (this) {
-      late = unsent;
-      unsent = null;
-      ends = mustEnd;
-      mustEnd = false;
+      isReleased = tenure.release() != null;
+      tenure.end(true);
     }
-    if (late != null) {
-      releaseIfDue(late);
-    }
-    if (ends) {
-      end();
-    }
-  }
-
-  private void release() {
-    Turn turn;
-    boolean started;
-    synchronized (this) {
-      started = tenure.release() != null;
-      turn = tenure.end(true, context.ticker.monotonicNanos());
-      if (!started) {
-        cancelTimer();
-      }
-    }
-    releaseIfDue(turn);
-    if (started && place != null) {
+    drain();
+    if (isReleased && place != null) {
       place.removeTickets(context.nodes, names); // its caller first went on, and has given up now
     }
+    return result;
   }
 
   /** Runs the callback once the release of this ended owner was handed to its nodes. */
   void whenReleaseSent(Runnable callback) {
     synchronized (this) {
-      if (!releaseSent) {
+      if (!isReleaseSent) {
         onReleaseSent = callback;
         return;
       }
@@ -333,57 +266,39 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
     callback.run();
   }
 
-  /** Sends the release if the turn orders it. */
-  void releaseIfDue(Turn turn) {
-    if (!turn.isRelease()) {
-      return;
+  private void release(long nowNanos) {
+    boolean isLast;
+    int targets;
+    synchronized (this) {
+      isLast = tenure.isLast();
+      release = tenure.release(names, id, place == null ? null : place.ticket());
+      targets = tenure.beginRelease(nowNanos);
+      releaseEndNanos = nowNanos + context.settings.nodeTimeoutNanos();
     }
-    try {
-      release(turn);
-    } catch (Throwable e) {
-      synchronized (this) {
-        unsent = turn;
-      }
-      context.liveLeases.stalled(this);
-      throw e;
-    }
-  }
-
-  private void release(Turn turn) {
-    Ticket ticket = null;
-    if (place != null) {
-      ticket = turn.isLast() ? place.forgetTicket() : place.ticket();
-    }
-    begin(turn, ticket);
-    if (turn.isLast() && ticket != null) {
-      QueuePlace.removeTickets(context.nodes, names, ticket, turn.targets());
-    }
+    sendTo(targets);
     Runnable callback;
     synchronized (this) {
-      releaseSent = true;
+      isReleaseSent = true;
       callback = onReleaseSent;
     }
     if (callback != null) {
       callback.run();
     }
-  }
-
-  private void begin(Turn turn, @Nullable Ticket ticket) {
-    long nowNanos = context.ticker.monotonicNanos();
-    synchronized (this) {
-      request = tenure.release(names, id, turn.isLast(), ticket);
-    }
-    if (isDecided()) {
+    if (targets == 0) {
       result.complete(ReleaseResult.NOT_HELD);
-      return;
     }
-    sendTo(turn.targets());
-    context.timeouts.add(this, nowNanos);
+    Ticket ticket = isLast && place != null ? place.forgetTicket() : null;
+    if (ticket != null) {
+      QueuePlace.removeTickets(context.nodes, names, ticket, targets);
+    }
   }
 
-  private ReleaseRound round() {
-    assert Thread.holdsLock(this);
-    return Objects.requireNonNull(tenure.release());
+  private void repeat() {
+    int targets;
+    synchronized (this) {
+      targets = tenure.repeated();
+    }
+    sendTo(targets);
   }
 
   /** Sends the release to these nodes. A failure counts as a lost answer, and spares the others. */
@@ -392,52 +307,34 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
       int node = Integer.numberOfTrailingZeros(rest);
       try {
         send(node);
-      } catch (Throwable e) {
-        failed(node); // first, because even a line takes memory
-        Log.LOG.error("A release failed; this is a defect of the lock library", e);
+      } catch (RuntimeException | Error e) {
+        lost(node);
+        Log.failure(this, e);
       }
     }
   }
 
-  private void failed(int node) {
-    synchronized (this) {
-      unbooked |= 1 << node;
-    }
-    context.liveLeases.stalled(this);
-  }
-
-  /** Books the release as unanswered where memory was short. */
-  private void bookAgain() {
-    while (true) {
-      int node;
-      synchronized (this) {
-        if (unbooked == 0) {
-          return;
-        }
-        node = Integer.numberOfTrailingZeros(unbooked);
-        unbooked &= unbooked - 1;
-      }
-      onReply(node, NOT_SENT);
-    }
+  private synchronized void lost(int node) {
+    unbooked |= 1 << node;
   }
 
   private void send(int node) {
-    NodeRequest.Release release;
+    NodeRequest.Release sent;
     synchronized (this) {
-      release = Objects.requireNonNull(request);
       if (!round().owes(node)) {
         return;
       }
+      sent = Objects.requireNonNull(release);
     }
-    Pending sent = context.nodes.get(node).send(release, node, this);
-    boolean tooLate;
+    Pending handed = context.nodes.get(node).send(sent, node, this);
     synchronized (this) {
-      pending[node] = sent;
-      tooLate = round().isGivenUp(node);
+      pending[node] = handed;
     }
-    if (tooLate) {
-      sent.withdraw();
-    }
+  }
+
+  private ReleaseRound round() {
+    assert Thread.holdsLock(this);
+    return Objects.requireNonNull(tenure.release());
   }
 
   @Override
@@ -445,50 +342,59 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
     ReleaseRound now;
     try {
       now = book(node, reply);
-    } catch (Throwable e) {
-      failed(node);
+    } catch (RuntimeException | Error e) {
+      lost(node);
+      drain();
       throw e;
     }
     if (now.isSettled()) {
       result.complete(result(now));
     }
-    if (now.owes(node)) {
-      plan();
+    if (now.isComplete() || now.owes(node)) {
+      drain();
     }
   }
 
   private synchronized ReleaseRound book(int node, NodeReply reply) {
     tenure.released(node, reply, context.ticker.monotonicNanos());
-    ReleaseRound now = round();
-    if (now.isComplete()) {
-      cancelTimer();
-    }
-    return now;
+    return round();
   }
 
-  @Override
-  public synchronized boolean isDecided() {
-    return round().isComplete(); // the result can be known long before the last node acknowledges
+  /** Returns the rest of the wait for the result of the release. */
+  private long releaseNanos(long nowNanos) {
+    assert Thread.holdsLock(this);
+    ReleaseRound round = tenure.release();
+    if (round == null || round.isComplete() || round.isOverdue()) {
+      return Agenda.NEVER;
+    }
+    return isClosing() ? 0 : releaseEndNanos - nowNanos;
   }
 
-  @Override
-  public void onTimeout() {
-    if (awaitsItsTurn()) {
-      context.timeouts.add(this, context.ticker.monotonicNanos());
-      return;
-    }
-    ReleaseResult atLast;
+  /** Records lost answers to the release, or ends the wait for its result. */
+  private void settle(long nowNanos) {
+    ReleaseRound now;
     synchronized (this) {
-      tenure.timedOut(Tenure.RELEASE_TAG);
-      atLast = result(round());
+      if (unbooked != 0) {
+        int node = Integer.numberOfTrailingZeros(unbooked);
+        tenure.released(node, NOT_SENT, nowNanos);
+        unbooked &= unbooked - 1;
+      } else if (awaitsItsTurn(nowNanos)) {
+        releaseEndNanos = nowNanos + context.settings.nodeTimeoutNanos();
+        return;
+      } else {
+        tenure.timedOut(Tenure.RELEASE_TAG);
+      }
+      now = round();
     }
-    result.complete(atLast);
-    plan();
+    if (now.isSettled() || now.isOverdue()) {
+      result.complete(result(now));
+    }
   }
 
   /** Returns true if the result is open, and a node is busy with what came before. */
-  private synchronized boolean awaitsItsTurn() {
-    if (result.isDone() || !tenure.mayHaveLeftKeys(context.ticker.monotonicNanos())) {
+  private boolean awaitsItsTurn(long nowNanos) {
+    assert Thread.holdsLock(this);
+    if (isClosing() || result.isDone() || !tenure.mayHaveLeftKeys(nowNanos)) {
       return false;
     }
     for (int node = 0; node < pending.length; node++) {
@@ -508,12 +414,12 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
     };
   }
 
-  private void withdraw() {
-    @Nullable Pending[] unanswered;
+  /** Withdraws the release where it was not sent: no key can be left. */
+  private void giveUp() {
     synchronized (this) {
-      unanswered = pending.clone();
+      tenure.giveUp();
     }
-    for (Pending sent : unanswered) {
+    for (Pending sent : pending) {
       if (sent != null) {
         sent.withdraw();
       }

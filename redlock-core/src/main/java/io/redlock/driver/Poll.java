@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * within a node timeout. An operator wants to know about each node; a call that looks for a free
  * name waits only until enough have answered. No lock is held while nodes are called.
  */
-final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
+final class Poll extends Agenda.Item implements LockNode.ReplyHandler {
 
   /**
    * A node's answer.
@@ -36,6 +36,7 @@ final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
   private int open; // guarded by this; nodes that have not answered
 
   private Poll(ServiceContext context, Predicate<List<@Nullable NodeReply>> isEnough) {
+    super(context.agenda);
     this.context = context;
     this.isEnough = isEnough;
     this.startNanos = context.ticker.monotonicNanos();
@@ -57,8 +58,9 @@ final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
   static CompletableFuture<List<Answer>> ask(
       ServiceContext context, NodeRequest request, Predicate<List<@Nullable NodeReply>> isEnough) {
     Poll poll = new Poll(context, isEnough);
-    context.timeouts.add(poll, poll.startNanos); // before a node can fail
-    for (int node = 0; node < poll.pending.length && !poll.isDecided(); node++) {
+    poll.enter();
+    poll.drain();
+    for (int node = 0; node < poll.pending.length && !poll.result.isDone(); node++) {
       try {
         poll.keep(node, context.nodes.get(node).send(request, node, poll));
       } catch (Throwable e) { // the others are asked all the same
@@ -82,6 +84,7 @@ final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
       }
     }
     conclude();
+    drain();
   }
 
   /** Returns each node's answer; null for none. */
@@ -101,13 +104,18 @@ final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
   }
 
   @Override
-  public boolean isDecided() {
-    return result.isDone();
-  }
-
-  @Override
-  public void onTimeout() {
+  boolean step(long nowNanos, long nowWallMicros) {
+    synchronized (this) {
+      long leftNanos = startNanos + context.settings.nodeTimeoutNanos() - nowNanos;
+      if (result.isDone()) {
+        return leaves();
+      }
+      if (leftNanos > 0 && !isClosing()) {
+        return rests(nowNanos, leftNanos);
+      }
+    }
     conclude();
+    return true;
   }
 
   private void conclude() {

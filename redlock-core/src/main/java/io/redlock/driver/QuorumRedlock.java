@@ -50,11 +50,10 @@ final class QuorumRedlock implements Redlock {
     List<Runnable> steps = new ArrayList<>();
     steps.add(() -> context.waits.forEach(wait -> wait.complete(null)));
     steps.add(this::endCalls);
-    steps.add(context.liveLeases::wakeStalled); // releases, perhaps
-    steps.add(() -> context.liveLeases.forEach(lease -> lease.abandon(closed)));
+    steps.add(() -> HeldLease.all(context).forEach(lease -> lease.lose(closed)));
     context.nodes.forEach(node -> steps.add(node::stop)); // together: each may take a node timeout
     context.nodes.forEach(node -> steps.add(node::close));
-    steps.add(context.timeouts::close); // ends the waits that no node has answered
+    steps.add(context.agenda::close); // ends the waits that no node has answered
     steps.add(context.scheduler::close);
     steps.add(context.callbacks::close);
     steps.add(() -> context.listeners.closed(this));
@@ -63,8 +62,7 @@ final class QuorumRedlock implements Redlock {
 
   void start() {
     context.listeners.started(this);
-    context.scheduler.watch(context.timeouts::check);
-    context.scheduler.watch(context.liveLeases::check);
+    context.scheduler.watch(context.agenda::check);
     context.scheduler.watch(context.callbacks::check);
     context.scheduler.watch(context.queues::check);
     context.scheduler.watch(() -> context.calls.keySet().forEach(AcquireLoop::check));
@@ -96,9 +94,8 @@ final class QuorumRedlock implements Redlock {
       String name = context.nodes.get(node).name();
       FlightEvents.nodeReset(name, reason);
       context.listeners.report(listener -> listener.onNodeReset(name, reason)); // N6
-      context.resets.incrementAndGet();
       context.scheduler.schedule(
-          () -> context.liveLeases.forEach(lease -> lease.reaffirm(node)), 0);
+          () -> context.agenda.items(Owner.class).forEach(owner -> owner.reset(node)), 0);
     }
 
     @Override

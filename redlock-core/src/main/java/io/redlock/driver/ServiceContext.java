@@ -35,10 +35,9 @@ final class ServiceContext {
   final OwnerIds ownerIds;
   final Pauses pauses;
   final MedianClock clock;
-  final Timeouts timeouts;
+  final Agenda agenda;
   final LocalQueues queues = new LocalQueues();
   final FairWaiters fairWaiters;
-  final LiveLeases liveLeases;
   final Votes noVotes; // for a call that asked no node
   final Callbacks callbacks;
   final Listeners listeners;
@@ -51,9 +50,6 @@ final class ServiceContext {
   final Map<AcquireLoop, Long> calls = new ConcurrentHashMap<>();
 
   final AtomicLong callNumbers = new AtomicLong();
-
-  /** The number of resets of nodes so far. Counted before the leases are told. */
-  final AtomicLong resets = new AtomicLong();
 
   /** Waits that closing the service ends, since it drops their timers. */
   final Set<CompletableFuture<Void>> waits = ConcurrentHashMap.newKeySet();
@@ -81,8 +77,7 @@ final class ServiceContext {
     this.callbacks = callbacks;
     this.listeners = new Listeners(listeners, callbacks);
     clock = new MedianClock(nodes, quorum, ticker, settings.skewMicros());
-    timeouts = new Timeouts(scheduler, ticker, settings.nodeTimeoutNanos());
-    liveLeases = new LiveLeases(scheduler, ticker);
+    agenda = new Agenda(scheduler, ticker);
     noVotes = votes(List.of());
     fairWaiters = new FairWaiters(this.ownerIds);
   }

@@ -4,9 +4,8 @@ package io.redlock.protocol;
  * An extend under way.
  *
  * @param tag marks its answers
- * @param isHanded true if every node was handed the request
  */
-public record Extending(int tag, ExtendRound round, Purpose purpose, boolean isHanded) {
+public record Extending(int tag, ExtendRound round, Purpose purpose) {
 
   /** Why a lease is extended. */
   public enum Purpose {
@@ -19,6 +18,6 @@ public record Extending(int tag, ExtendRound round, Purpose purpose, boolean isH
   }
 
   Extending with(ExtendRound next) {
-    return new Extending(tag, next, purpose, isHanded);
+    return new Extending(tag, next, purpose);
   }
 }

@@ -18,9 +18,10 @@ import org.jspecify.annotations.Nullable;
  * client that the rounds do not have. It has no clock, thread, future, lock or node. The driver,
  * the simulator and the explorer run this same class.
  *
- * <p>Each event returns a {@link Turn}: what came of it, and where a release goes now. An answer is
- * recorded at once; the round is decided by {@link #decide}, which needs the time. Mutable, and
- * guarded by its user; {@link #books} is its value.
+ * <p>An event changes the state; {@link #due} says what the state demands, and changes nothing. An
+ * answer is recorded at once; the round is decided by {@link #decide}, which needs the time. What
+ * finds no memory has changed nothing. Mutable, and guarded by its user; {@link #books} is its
+ * value.
  */
 public final class Tenure {
 
@@ -44,15 +45,33 @@ public final class Tenure {
     ENDED
   }
 
+  /** What the state demands. */
+  public enum Due {
+    /** Nothing now. */
+    NOTHING,
+    /** The lease is to be lost: {@link #lose}. */
+    LOSS,
+    /** An extend is to begin that renews the lease: {@link #next}. */
+    RENEWAL,
+    /** An extend is to begin that finds out whether a quorum holds the lease: {@link #next}. */
+    CONFIRMATION,
+    /** The keys of the lost lease have been kept until its deadline: {@link #end}. */
+    END,
+    /** The release is to begin: {@link #beginRelease}. */
+    RELEASE,
+    /** The release is to be sent again to {@link #repeated}. */
+    REPEAT,
+    /** No key can be left: {@link #giveUp}. */
+    GIVING_UP
+  }
+
   /**
    * The value of a tenure. Two tenures with equal books go on alike.
    *
    * @param acquire the round under way, while it acquires
    * @param rivals those in the way of that round
-   * @param isHanded true if every node was handed that round's request
    * @param extending the extends under way
    * @param begun the number of extends begun
-   * @param handing the number of requests that are being handed to nodes
    * @param token the highest token proposed
    * @param reported the highest counter that a token was to exceed
    * @param longestTtlMillis the longest life of keys that was asked for
@@ -70,10 +89,8 @@ public final class Tenure {
       Phase phase,
       @Nullable AcquireRound acquire,
       Rivals rivals,
-      boolean isHanded,
       List<Extending> extending,
       int begun,
-      int handing,
       long token,
       long reported,
       long longestTtlMillis,
@@ -97,10 +114,8 @@ public final class Tenure {
   private Phase phase = Phase.NEW;
   private @Nullable AcquireRound acquire;
   private Rivals rivals = Rivals.NONE;
-  private boolean isHanded;
   private List<Extending> extending = List.of();
   private int begun;
-  private int handing;
   private long token;
   private long reported;
   private long longestTtlMillis;
@@ -137,10 +152,8 @@ public final class Tenure {
     phase = books.phase;
     acquire = books.acquire;
     rivals = books.rivals;
-    isHanded = books.isHanded;
     extending = books.extending;
     begun = books.begun;
-    handing = books.handing;
     token = books.token;
     reported = books.reported;
     longestTtlMillis = books.longestTtlMillis;
@@ -161,10 +174,8 @@ public final class Tenure {
         phase,
         acquire,
         rivals,
-        isHanded,
         extending,
         begun,
-        handing,
         token,
         reported,
         longestTtlMillis,
@@ -181,21 +192,26 @@ public final class Tenure {
 
   // Acquire.
 
-  /** Begins the attempt, unless it was abandoned. The clocks were read before. */
-  public Turn begin(LeaseTerms terms, long proposed, long nowNanos, long nowWallMicros) {
-    return phase == Phase.NEW
-        ? propose(AcquireRound.first(terms, proposed, nowNanos, nowWallMicros)) // T1
-        : Turn.of(Outcome.NOTHING);
+  /**
+   * Begins the attempt, unless it was abandoned. The clocks were read before.
+   *
+   * @return true if a grant is to be sent
+   */
+  public boolean begin(LeaseTerms terms, long proposed, long nowNanos, long nowWallMicros) {
+    if (phase != Phase.NEW) {
+      return false;
+    }
+    propose(AcquireRound.first(terms, proposed, nowNanos, nowWallMicros)); // T1
+    return true;
   }
 
   private Turn propose(AcquireRound round) {
     phase = Phase.ACQUIRING;
     acquire = round;
     rivals = Rivals.NONE;
-    isHanded = false;
     token = round.token();
     reported = Math.max(reported, rules.reported(round));
-    sending(round.terms().ttlMillis());
+    longestTtlMillis = Math.max(longestTtlMillis, round.terms().ttlMillis());
     return Turn.of(Outcome.PROPOSED);
   }
 
@@ -227,29 +243,40 @@ public final class Tenure {
 
   // Extend.
 
-  /**
-   * Begins an extend for the holder. The clocks were read before.
-   *
-   * @return with the extend; OVER if there is no lease, and nothing may be sent
-   */
-  public Turn extend(LeaseTerms terms, long nowNanos, long nowWallMicros) {
-    return phase == Phase.HOLDING
-        ? extend(Purpose.CALLED, terms, nowNanos, nowWallMicros)
-        : Turn.of(Outcome.OVER); // E8
+  /** Returns an extend for the holder, which has not begun. The clocks were read before. */
+  public Extending next(LeaseTerms terms, long nowNanos, long nowWallMicros) {
+    return next(Purpose.CALLED, terms, nowNanos, nowWallMicros);
   }
 
-  private Turn extend(Purpose purpose, LeaseTerms terms, long nowNanos, long nowWallMicros) {
+  /** Returns the extend that is due, which has not begun. The clocks were read before. */
+  public Extending next(Due due, long nowNanos, long nowWallMicros) {
+    if (due == Due.RENEWAL) {
+      LeaseTerms terms = Objects.requireNonNull(renewal).terms();
+      return next(Purpose.RENEWED, terms, nowNanos, nowWallMicros);
+    }
+    Deadline until = Objects.requireNonNull(deadline);
+    LeaseTerms terms = rules.confirming(until.remainingNanos(nowNanos, nowWallMicros));
+    return next(Purpose.CONFIRMED, terms, nowNanos, nowWallMicros);
+  }
+
+  private Extending next(Purpose purpose, LeaseTerms terms, long nowNanos, long nowWallMicros) {
     int tag = AcquireRound.MAX_ROUNDS + begun + 1;
-    ExtendRound round = ExtendRound.begin(terms, nowNanos, nowWallMicros); // E4
-    Extending extend = new Extending(tag, round, purpose, false);
+    return new Extending(tag, ExtendRound.begin(terms, nowNanos, nowWallMicros), purpose); // E4
+  }
+
+  /** Begins this extend, if there is a lease; otherwise it is over. */
+  public void begin(Extending extend) {
+    if (phase != Phase.HOLDING) {
+      return; // E8
+    }
     List<Extending> more = new ArrayList<>(extending);
     more.add(extend);
-    List<Extending> copied = List.copyOf(more);
-    Turn turn = new Turn(Outcome.EXTENDING, 0, false, null, extend);
-    begun++; // from here on nothing takes memory: what fails has changed nothing
-    extending = copied;
-    sending(terms.ttlMillis());
-    return turn;
+    Reaffirmation asking =
+        extend.purpose() == Purpose.CONFIRMED ? reaffirmation.asking() : reaffirmation;
+    extending = List.copyOf(more);
+    reaffirmation = asking; // from here on nothing takes memory
+    begun++;
+    longestTtlMillis = Math.max(longestTtlMillis, extend.round().terms().ttlMillis());
   }
 
   /** Renews the lease from now on, until then. */
@@ -277,42 +304,30 @@ public final class Tenure {
 
   // Every request.
 
-  private void sending(long ttlMillis) {
-    handing++;
-    longestTtlMillis = Math.max(longestTtlMillis, ttlMillis);
-    for (int node = 0; node < nodes; node++) {
-      if (unanswered(node) < MOST) {
-        unanswered += 1L << COUNT_BITS * node;
-      } else {
-        footprint = footprint.with(node, Kind.UNKNOWN); // too many to count
-      }
+  /**
+   * Records that a node is about to be handed the request of a round.
+   *
+   * @return false if the round is over, and the node must not get it
+   */
+  public boolean sending(int tag, int node) {
+    if (!isUnderWay(tag)) {
+      return false;
     }
+    if (unanswered(node) < MOST) {
+      unanswered += 1L << COUNT_BITS * node;
+    } else {
+      footprint = footprint.with(node, Kind.UNKNOWN); // too many to count
+    }
+    return true;
+  }
+
+  /** Returns true if this round is neither decided nor over. */
+  public boolean isUnderWay(int tag) {
+    return tag == round() || extending(tag) != null;
   }
 
   private int unanswered(int node) {
     return (int) (unanswered >>> COUNT_BITS * node) & MOST;
-  }
-
-  /**
-   * Records that a request is in its nodes' lanes. Only now its round may be decided, and a release
-   * may follow it.
-   *
-   * @param all true if every node has it; otherwise its round is never decided
-   */
-  public Turn handed(int tag, boolean all, long nowNanos) {
-    isHanded |= all; // A7
-    Turn turn = Turn.of(Outcome.NOTHING);
-    Extending extend = extending(tag);
-    if (phase == Phase.ENDED && handing == 1) {
-      turn = beginRelease(Outcome.ENDED, null, isLast, nowNanos); // R6
-    } else if (extend != null && all) {
-      replace(extend, new Extending(tag, extend.round(), extend.purpose(), true));
-    }
-    if (handing == 1) {
-      failUnhanded(nowNanos);
-    }
-    handing--; // last: what fails for want of memory is done again
-    return turn;
   }
 
   /** Gives up an extend that cannot be decided: its result is unknown. */
@@ -320,15 +335,6 @@ public final class Tenure {
     Extending extend = extending(tag);
     if (extend != null) {
       over(extend, Outcome.UNKNOWN, nowNanos); // E7
-    }
-  }
-
-  /** Gives up extends that nobody hands over any more. */
-  private void failUnhanded(long nowNanos) {
-    for (Extending extend : extending) {
-      if (!extend.isHanded()) {
-        over(extend, Outcome.UNKNOWN, nowNanos); // E7
-      }
     }
   }
 
@@ -397,7 +403,10 @@ public final class Tenure {
     extending = List.copyOf(changed);
   }
 
-  /** Decides the acquire round under way, or this extend, by its answers and the time. */
+  /**
+   * Decides the acquire round under way, or this extend, by its answers and the time. Every node
+   * was handed its request before.
+   */
   public Turn decide(int tag, long nowNanos, long nowWallMicros) {
     if (tag > AcquireRound.MAX_ROUNDS) {
       return decideExtend(tag, nowNanos, nowWallMicros);
@@ -406,9 +415,6 @@ public final class Tenure {
     if (round == null) {
       return Turn.of(Outcome.OVER);
     }
-    if (!isHanded) {
-      return Turn.of(Outcome.NOTHING);
-    }
     AcquireRound.Decision decision = rules.decide(round, nowNanos, nowWallMicros);
     return switch (decision) {
       case WAIT -> Turn.of(Outcome.NOTHING);
@@ -416,31 +422,30 @@ public final class Tenure {
       case PROPOSE_HIGHER ->
           rules.mayFollow(round)
               ? propose(round.next(nowNanos, nowWallMicros))
-              : failed(decision, round, nowNanos);
+              : failed(decision, round);
       case CONTENDED ->
           isUnlessHeld && rivals.mayBeSettledBy(quorum, round.pending())
               ? Turn.of(Outcome.NOTHING)
-              : failed(decision, round, nowNanos);
-      default -> failed(decision, round, nowNanos);
+              : failed(decision, round);
+      default -> failed(decision, round);
     };
   }
 
   private Turn held(AcquireRound round, long nowNanos, long nowWallMicros) {
+    Turn turn = new Turn(Outcome.HELD, new Attempted(AcquireRound.Decision.HELD, round, rivals));
+    Deadline until = rules.heldUntil(round, nowNanos, nowWallMicros);
+    lossTime = round.terms().lossTime(until);
+    deadline = until;
     phase = Phase.HOLDING;
     acquire = null;
-    deadline = rules.heldUntil(round, nowNanos, nowWallMicros);
-    lossTime = round.terms().lossTime(deadline);
-    return new Turn(
-        Outcome.HELD,
-        rules.releasedWhenHeld(round),
-        false,
-        new Attempted(AcquireRound.Decision.HELD, round, rivals),
-        null);
+    return turn;
   }
 
-  private Turn failed(AcquireRound.Decision decision, AcquireRound round, long nowNanos) {
+  private Turn failed(AcquireRound.Decision decision, AcquireRound round) {
     Attempted attempted = new Attempted(decision, round, rivals);
-    return close(Outcome.FAILED, attempted, isFair && !attempted.keepsPlace(), nowNanos); // A8
+    Turn turn = new Turn(Outcome.FAILED, attempted);
+    end(isFair && !attempted.keepsPlace()); // A8
+    return turn;
   }
 
   private Turn decideExtend(int tag, long nowNanos, long nowWallMicros) {
@@ -450,9 +455,6 @@ public final class Tenure {
     }
     Deadline until = Objects.requireNonNull(deadline);
     Deadline loss = Objects.requireNonNull(lossTime);
-    if (!extend.isHanded()) {
-      return Turn.of(Outcome.NOTHING);
-    }
     ExtendRound.Decision decision =
         rules.decide(extend.round(), loss, until, nowNanos, nowWallMicros);
     if (decision == ExtendRound.Decision.WAIT) {
@@ -496,7 +498,7 @@ public final class Tenure {
   // What is due.
 
   /**
-   * Returns how long it is until {@link #due} does something; 0 or less if it does now, {@link
+   * Returns how long it is until something is {@link #due}; 0 or less if it is now, {@link
    * Long#MAX_VALUE} if nothing is planned.
    */
   public long delayNanos(long nowNanos, long nowWallMicros) {
@@ -505,7 +507,7 @@ public final class Tenure {
       case HOLDING ->
           Math.min(lossNanos(nowNanos, nowWallMicros), extendNanos(nowNanos, nowWallMicros));
       case LOST -> keptNanos(nowNanos);
-      case ENDED -> Math.min(repeatNanos(nowNanos), giveUpNanos(nowNanos));
+      case ENDED -> release == null ? 0 : Math.min(repeatNanos(nowNanos), giveUpNanos(nowNanos));
     };
   }
 
@@ -539,49 +541,34 @@ public final class Tenure {
         : repeats.giveUpNanos() - nowNanos;
   }
 
-  /** Does the first thing that is due at this time. The clocks were read before. */
-  public Turn due(long nowNanos, long nowWallMicros) {
+  /** Returns the first thing that is due at this time. */
+  public Due due(long nowNanos, long nowWallMicros) {
     return switch (phase) {
-      case NEW, ACQUIRING -> Turn.of(Outcome.NOTHING);
+      case NEW, ACQUIRING -> Due.NOTHING;
       case HOLDING -> dueWhileHeld(nowNanos, nowWallMicros);
-      case LOST -> keptNanos(nowNanos) <= 0 ? end(true, nowNanos) : Turn.of(Outcome.NOTHING); // R4
+      case LOST -> keptNanos(nowNanos) <= 0 ? Due.END : Due.NOTHING; // R4
       case ENDED -> dueAfterTheEnd(nowNanos);
     };
   }
 
-  private Turn dueWhileHeld(long nowNanos, long nowWallMicros) {
-    Renewal now = renewal;
+  private Due dueWhileHeld(long nowNanos, long nowWallMicros) {
     if (lossNanos(nowNanos, nowWallMicros) <= 0) {
-      lose(); // T4
-      boolean isHeldOut = now != null && now.isOver(nowNanos, nowWallMicros);
-      return Turn.of(isHeldOut ? Outcome.HELD_OUT : Outcome.EXPIRED);
+      return Due.LOSS; // T4
     }
-    if (now != null && renewNanos(nowNanos, nowWallMicros) <= 0) {
-      return extend(Purpose.RENEWED, now.terms(), nowNanos, nowWallMicros);
+    if (renewNanos(nowNanos, nowWallMicros) <= 0) {
+      return Due.RENEWAL;
     }
-    if (confirmNanos(nowNanos) <= 0) {
-      Reaffirmation asking = reaffirmation.asking();
-      Deadline until = Objects.requireNonNull(deadline);
-      LeaseTerms terms = rules.confirming(until.remainingNanos(nowNanos, nowWallMicros));
-      Turn turn = extend(Purpose.CONFIRMED, terms, nowNanos, nowWallMicros);
-      reaffirmation = asking;
-      return turn;
-    }
-    return Turn.of(Outcome.NOTHING);
+    return confirmNanos(nowNanos) <= 0 ? Due.CONFIRMATION : Due.NOTHING;
   }
 
-  private Turn dueAfterTheEnd(long nowNanos) {
+  private Due dueAfterTheEnd(long nowNanos) {
+    if (release == null) {
+      return Due.RELEASE;
+    }
     if (giveUpNanos(nowNanos) <= 0) {
-      release = Objects.requireNonNull(release).givenUp();
-      repeats = Repeats.NONE;
-      return Turn.of(Outcome.GIVEN_UP);
+      return Due.GIVING_UP;
     }
-    if (repeatNanos(nowNanos) <= 0) {
-      Turn turn = new Turn(Outcome.REPEATED, repeats.waiting(), isLast, null, null);
-      repeats = repeats.sent();
-      return turn;
-    }
-    return Turn.of(Outcome.NOTHING);
+    return repeatNanos(nowNanos) <= 0 ? Due.REPEAT : Due.NOTHING;
   }
 
   // The end.
@@ -598,20 +585,16 @@ public final class Tenure {
 
   /**
    * Ends the owner: released, abandoned, or at the deadline of a lost lease. From now on only its
-   * release is sent, behind every request that is being handed to nodes.
+   * release is sent.
    *
    * @param last true if no request of the caller follows the release
+   * @return false if it had ended before
    */
-  public Turn end(boolean last, long nowNanos) {
-    if (phase != Phase.ENDED) {
-      return close(Outcome.ENDED, null, last, nowNanos);
+  public boolean end(boolean last) {
+    if (phase == Phase.ENDED) {
+      isLast |= last;
+      return false;
     }
-    isLast |= last;
-    return Turn.of(Outcome.NOTHING);
-  }
-
-  private Turn close(Outcome outcome, @Nullable Attempted attempted, boolean last, long nowNanos) {
-    Turn turn = releaseIfDue(outcome, attempted, last, nowNanos); // first: it takes memory
     phase = Phase.ENDED;
     acquire = null;
     rivals = Rivals.NONE;
@@ -620,7 +603,7 @@ public final class Tenure {
     deadline = null;
     lossTime = null;
     isLast = last;
-    return turn;
+    return true;
   }
 
   private void endExtends() {
@@ -629,37 +612,44 @@ public final class Tenure {
     reaffirmation = Reaffirmation.NONE;
   }
 
-  private Turn releaseIfDue(
-      Outcome outcome, @Nullable Attempted attempted, boolean last, long nowNanos) {
-    return handing > 0
-        ? Turn.of(Outcome.NOTHING) // R6
-        : beginRelease(outcome, attempted, last, nowNanos);
-  }
-
-  private Turn beginRelease(
-      Outcome outcome, @Nullable Attempted attempted, boolean last, long nowNanos) {
+  /**
+   * Begins the release of an owner that has ended. No request of it is being handed to a node, so
+   * the release comes behind them all.
+   *
+   * @return the nodes to send it to, as bits
+   */
+  public int beginRelease(long nowNanos) {
     int silent = 0;
     for (int node = 0; node < nodes; node++) {
       silent |= unanswered(node) > 0 ? 1 << node : 0;
     }
     int targets = rules.releaseSet(footprint, silent);
     ReleaseRound round = ReleaseRound.begin(quorum, targets);
-    Repeats planned = Repeats.until(rules.giveUpNanos(nowNanos, longestTtlMillis));
-    Turn turn = new Turn(outcome, targets, last, attempted, null);
-    release = round;
-    repeats = planned;
+    repeats = Repeats.until(rules.giveUpNanos(nowNanos, longestTtlMillis));
+    release = round; // R6
     footprint = Footprint.NONE;
     unanswered = 0;
-    isHanded = false;
-    return turn;
+    return targets;
+  }
+
+  /** Records that the release is sent again; returns the nodes that get it, as bits. */
+  public int repeated() {
+    int targets = repeats.waiting();
+    repeats = repeats.sent();
+    return targets;
+  }
+
+  /** Gives the release up, since no key can be left. */
+  public void giveUp() {
+    release = Objects.requireNonNull(release).givenUp();
+    repeats = Repeats.NONE;
   }
 
   /** Returns its release, which buries the highest token that it proposed. */
-  public NodeRequest.Release release(
-      List<String> names, String owner, boolean last, @Nullable Ticket ticket) {
+  public NodeRequest.Release release(List<String> names, String owner, @Nullable Ticket ticket) {
     long sharedTtlMillis = isShared ? longestTtlMillis : 0; // S6
     return new NodeRequest.Release(
-        names, owner, token, reported, last, ticket, sharedTtlMillis); // R6
+        names, owner, token, reported, isLast, ticket, sharedTtlMillis); // R6
   }
 
   // What it is.
@@ -667,6 +657,16 @@ public final class Tenure {
   /** Returns true if its lease will be renewed again. */
   public boolean isRenewed(long nowNanos, long nowWallMicros) {
     return renewal != null && !renewal.isOver(nowNanos, nowWallMicros);
+  }
+
+  /** Returns true if the lease has been held for as long as it may be renewed. */
+  public boolean isHeldOut(long nowNanos, long nowWallMicros) {
+    return renewal != null && renewal.isOver(nowNanos, nowWallMicros);
+  }
+
+  /** Returns true if no request of the caller follows the release. */
+  public boolean isLast() {
+    return isLast;
   }
 
   /**

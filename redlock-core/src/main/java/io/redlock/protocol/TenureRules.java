@@ -94,11 +94,6 @@ public class TenureRules {
     return footprint.releaseSet(unanswered); // R5
   }
 
-  /** Returns the nodes to release on although the round succeeded, as bits. */
-  protected int releasedWhenHeld(AcquireRound round) {
-    return 0; // R4
-  }
-
   /** Returns the terms of an extend that only finds out whether a quorum holds the lease. */
   protected LeaseTerms confirming(long validNanos) {
     return surroundings.termsFor(validNanos); // E10

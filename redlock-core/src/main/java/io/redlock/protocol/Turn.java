@@ -3,26 +3,17 @@ package io.redlock.protocol;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The consequences of an event.
+ * The decision on a round.
  *
- * @param outcome what came of it
- * @param targets the nodes to send the release to now, as bits
- * @param isLast true if no request of the caller follows that release
- * @param attempted the end of the attempt; null if it goes on
- * @param extending the extend to send; null if there is none
+ * @param attempted the end of the attempt; null if it goes on, and for an extend
  */
-public record Turn(
-    Outcome outcome,
-    int targets,
-    boolean isLast,
-    @Nullable Attempted attempted,
-    @Nullable Extending extending) {
+public record Turn(Outcome outcome, @Nullable Attempted attempted) {
 
-  /** The result of an event. */
+  /** What came of the round. */
   public enum Outcome {
-    /** The event changed nothing that concerns others. */
+    /** It is not decided yet. */
     NOTHING,
-    /** A grant is to be sent to all nodes. */
+    /** A grant of a higher token is to be sent to all nodes. */
     PROPOSED,
     /** The attempt succeeded. */
     HELD,
@@ -36,18 +27,8 @@ public record Turn(
     REFUSED,
     /** The lease is lost: it was not extended in time. */
     EXPIRED,
-    /** The lease is lost: it was held for as long as it may be renewed. */
-    HELD_OUT,
-    /** An extend is to be sent to all nodes. */
-    EXTENDING,
-    /** The release is to be sent again. */
-    REPEATED,
-    /** No key can be left: requests that wait inside their nodes are withdrawn. */
-    GIVEN_UP,
     /** It counts nothing, since the attempt or the lease had ended. */
-    OVER,
-    /** The owner has ended. */
-    ENDED
+    OVER
   }
 
   /**
@@ -78,17 +59,12 @@ public record Turn(
 
   static {
     for (Outcome outcome : Outcome.values()) {
-      PLAIN[outcome.ordinal()] = new Turn(outcome, 0, false, null, null);
+      PLAIN[outcome.ordinal()] = new Turn(outcome, null);
     }
   }
 
   /** Returns the turn with this outcome, and nothing else. */
   static Turn of(Outcome outcome) {
     return PLAIN[outcome.ordinal()];
-  }
-
-  /** Returns true if the release begins now. */
-  public boolean isRelease() {
-    return outcome == Outcome.ENDED || outcome == Outcome.FAILED;
   }
 }

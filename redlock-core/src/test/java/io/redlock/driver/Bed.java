@@ -268,7 +268,7 @@ final class Bed {
             () -> how + ": " + node.name() + " got no release for " + request);
       }
     }
-    assertEquals(List.of(), context.liveLeases.snapshot(), () -> how + ": leases");
+    assertEquals(List.of(), HeldLease.all(context), () -> how + ": leases");
     assertTrue(context.queues.isEmpty(), () -> how + ": queues");
     assertEquals(0, time.tasks(), () -> how + ": timers");
   }

@@ -114,8 +114,7 @@ class CallbackTest {
     Bed bed = new Bed(3);
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
     bed.node(0).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
-    bed.time.duringNextSchedule(
-        () -> call.cancel(false)); // the lease is granted, and gets its timer
+    AttemptTest.whenTheLeaseBegins(bed, () -> call.cancel(false));
     bed.node(1).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
     assertTrue(call.isCancelled());
     assertEquals(Set.of("given up", "ACQUIRED", "RELEASED"), Set.copyOf(bed.events));

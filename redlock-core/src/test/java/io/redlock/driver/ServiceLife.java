@@ -150,7 +150,7 @@ final class ServiceLife implements Scenes.Actor {
       case "available?" ->
           out.add(bed.redlock.operations().isAvailable() ? "available" : "not available");
       case "timers?" -> out.add(bed.time.tasks() + " timers");
-      case "leases?" -> out.add(bed.context.liveLeases.snapshot().size() + " leases");
+      case "leases?" -> out.add(HeldLease.all(bed.context).size() + " leases");
       case "waits?" -> out.addAll(waits());
       case "queues?" -> out.add(bed.context.queues.isEmpty() ? "no queue" : "a queue");
       case "heard?" -> {
@@ -199,7 +199,7 @@ final class ServiceLife implements Scenes.Actor {
                           .map(left -> " for " + text(left))
                           .orElse(": " + result.votes()));
       case "await-end" -> tell(number + " end", lease.ended(), end -> end.cause().toString());
-      case "check" -> lease.check();
+      case "check" -> lease.owner.wake();
       case "ensure" -> lease.ensureValid(span(words.get(0)));
       case "text?" -> out.add(lease.toString());
       case "valid?" -> out.add(lease.isValid() ? "valid" : "not valid");

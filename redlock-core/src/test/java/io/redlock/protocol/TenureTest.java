@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.protocol.Tenure.Books;
+import io.redlock.protocol.Tenure.Due;
 import io.redlock.protocol.Turn.Attempted;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.scenes.Scenes;
@@ -112,32 +113,35 @@ class TenureTest {
         case "memory-is" -> isMemoryShort = rest.equals("short");
         case "at" -> nowNanos = Told.nanos(rest);
         case "wall-ahead" -> aheadNanos = Told.nanos(rest);
-        case "begin" -> tell(begin(rest));
+        case "begin" -> came.add(begin(rest) ? "proposed" : "nothing");
         case "hold" -> hold(rest);
-        case "handed" -> handed(tag(rest), true);
-        case "not-handed" -> handed(tag(rest), false);
+        case "handed" -> handed(rest.isEmpty() ? "abc" : rest);
         case "decide" -> tell(tenure.decide(tag(rest), nowNanos, wallMicros()));
         case "timeout" -> tenure.timedOut(rest.equals("release") ? Tenure.RELEASE_TAG : tag(rest));
         case "extend" -> {
-          extend(rest);
-          handed(tag, true);
+          extend(tenure.next(terms(ttlNanos(rest)), nowNanos, wallMicros()));
+          handed("abc");
         }
-        case "extend-unhanded" -> extend(rest);
+        case "extend-unhanded" ->
+            extend(tenure.next(terms(ttlNanos(rest)), nowNanos, wallMicros()));
         case "failed" -> tenure.failed(tag(rest), nowNanos);
         case "counts" -> came.add(tenure.counts(tag(rest)) ? "it counts" : "it does not count");
         case "renew-until" -> tenure.renew(terms(TTL_NANOS), deadline(rest), nowNanos);
         case "reset" -> tenure.reset(Told.nodes(rest).get(0), nowNanos);
-        case "due" -> tell(tenure.due(nowNanos, wallMicros()));
+        case "due" -> due();
         case "next" -> next();
         case "lose" -> came.add(tenure.lose() ? "it is lost now" : "it was not held");
-        case "end" -> tell(tenure.end(!rest.equals("and-go-on"), nowNanos));
+        case "end" -> {
+          came.add(tenure.end(!rest.equals("and-go-on")) ? "ended" : "nothing");
+          beginRelease();
+        }
         case "grant" -> came.add(told(tenure.grant(NAMES, "o", ticket(rest), 99)));
-        case "release" -> came.add(told(tenure.release(NAMES, "o", true, ticket(rest))));
+        case "release" -> came.add(told(tenure.release(NAMES, "o", ticket(rest))));
         default -> answer(command, rest);
       }
     }
 
-    private Turn begin(String ttl) {
+    private boolean begin(String ttl) {
       tag = 1;
       return tenure.begin(terms(ttlNanos(ttl)), 5, nowNanos, wallMicros());
     }
@@ -145,20 +149,67 @@ class TenureTest {
     /** Two of the three nodes grant at once. */
     private void hold(String ttl) {
       begin(ttl);
-      handed(1, true);
+      handed("abc");
       answer("ab", "granted");
       assertEquals(Outcome.HELD, tenure.decide(1, nowNanos, wallMicros()).outcome());
       known = state();
     }
 
-    private void extend(String ttl) {
-      tell(tenure.extend(terms(ttlNanos(ttl)), nowNanos, wallMicros()));
+    private void extend(Extending next) {
+      tag = next.tag();
+      tenure.begin(next);
+      if (!tenure.isUnderWay(tag)) {
+        came.add("over");
+        return;
+      }
+      long ttlNanos = next.round().terms().ttlMillis() * 1_000_000;
+      came.add("extend " + tag + " for " + Told.seconds(ttlNanos));
+      came.add(Told.word(next.purpose()));
     }
 
-    private void handed(int request, boolean all) {
-      Turn turn = tenure.handed(request, all, nowNanos);
-      if (turn.outcome() != Outcome.NOTHING) {
-        tell(turn);
+    /** The nodes get the request of the latest round, one after the other. */
+    private void handed(String nodes) {
+      for (int node : Told.nodes(nodes)) {
+        if (!tenure.sending(tag, node)) {
+          came.add("it is over");
+          return;
+        }
+      }
+    }
+
+    /** The release begins, if it is due. */
+    private void beginRelease() {
+      if (tenure.due(nowNanos, wallMicros()) == Due.RELEASE) {
+        release(tenure.beginRelease(nowNanos));
+      }
+    }
+
+    private void release(int targets) {
+      came.add("release to " + Told.nodes(targets) + (tenure.isLast() ? ", the last" : ""));
+    }
+
+    private void due() {
+      Due due = tenure.due(nowNanos, wallMicros());
+      switch (due) {
+        case NOTHING -> came.add("nothing");
+        case LOSS -> {
+          came.add(tenure.isHeldOut(nowNanos, wallMicros()) ? "held-out" : "expired");
+          tenure.lose();
+        }
+        case RENEWAL, CONFIRMATION -> extend(tenure.next(due, nowNanos, wallMicros()));
+        case END -> {
+          came.add(tenure.end(true) ? "ended" : "nothing");
+          beginRelease();
+        }
+        case RELEASE -> beginRelease();
+        case REPEAT -> {
+          came.add("repeated");
+          release(tenure.repeated());
+        }
+        case GIVING_UP -> {
+          came.add("given-up");
+          tenure.giveUp();
+        }
       }
     }
 
@@ -199,35 +250,27 @@ class TenureTest {
       }
       if (delayNanos > 0) {
         nowNanos += delayNanos - 1;
-        assertEquals(Outcome.NOTHING, tenure.due(nowNanos, wallMicros()).outcome());
+        assertEquals(Due.NOTHING, tenure.due(nowNanos, wallMicros()));
         assertEquals(1, tenure.delayNanos(nowNanos, wallMicros()));
         nowNanos++;
       }
       came.add("at " + Told.seconds(nowNanos));
-      tell(tenure.due(nowNanos, wallMicros()));
+      due();
     }
 
     // What is told.
 
     private void tell(Turn turn) {
       Attempted attempted = turn.attempted();
-      Extending extending = turn.extending();
       if (turn.outcome() == Outcome.FAILED && attempted != null) {
         came.add("failed " + Told.word(attempted.decision()));
         came.add(attempted.keepsPlace() ? "keeps its place" : "leaves its place");
         came.addAll(attempted.isBehindOthers() ? List.of("behind others") : List.of());
-      } else if (extending != null) {
-        tag = extending.tag();
-        long ttlNanos = extending.round().terms().ttlMillis() * 1_000_000;
-        came.add("extend " + tag + " for " + Told.seconds(ttlNanos));
-        came.add(Told.word(extending.purpose()));
+        beginRelease();
       } else {
         came.add(Told.word(turn.outcome()));
       }
       tag = turn.outcome() == Outcome.PROPOSED ? tenure.round() : tag;
-      if (turn.isRelease() || turn.targets() != 0) {
-        came.add("release to " + Told.nodes(turn.targets()) + (turn.isLast() ? ", the last" : ""));
-      }
     }
 
     private static String told(Grant grant) {

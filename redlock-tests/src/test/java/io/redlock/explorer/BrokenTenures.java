@@ -141,7 +141,7 @@ final class BrokenTenures {
   static TenureRules releasesStragglers(int maxRounds) {
     return new ExplorerRules(maxRounds) {
       @Override
-      protected int releasedWhenHeld(AcquireRound round) {
+      int releasedWhenHeld(AcquireRound round) {
         int stragglers = 0;
         for (int node = 0; node < round.ballot().nodes(); node++) {
           stragglers |= round.ballot().isPending(node) ? 1 << node : 0;

@@ -13,6 +13,7 @@ import io.redlock.protocol.Extending;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Books;
+import io.redlock.protocol.Tenure.Due;
 import io.redlock.protocol.Tenure.Phase;
 import io.redlock.protocol.Turn;
 import io.redlock.protocol.Turn.Outcome;
@@ -137,23 +138,26 @@ final class ClientSteps {
 
   private Step step(int node, Answer answer, Clocks now) {
     int tag = answer.tag();
-    if (tenure.phase() == Phase.ENDED && tenure.release() == null) {
-      return nothing(); // its release is through
+    ReleaseRound release = tenure.release();
+    if (release != null && release.isComplete()) {
+      return nothing();
     }
-    if (tag == Tenure.RELEASE_TAG && tenure.release() != null) {
+    if (tag == Tenure.RELEASE_TAG && release != null) {
       tenure.released(node, answer.reply(), now.nanos);
-      return tenure.delayNanos(now.nanos, now.wallMicros) > 0
-          ? nothing()
-          : step(tenure.due(now.nanos, now.wallMicros));
+      return due(now);
     }
     boolean counts = tenure.counts(tag);
     tenure.answered(node, tag, answer.reply());
-    return counts ? step(tenure.decide(tag, now.nanos, now.wallMicros)) : nothing();
+    return counts ? step(tenure.decide(tag, now.nanos, now.wallMicros), now) : nothing();
   }
 
   private Step extend(Extending extending) {
     ExtendRound round = extending.round();
-    tenure.handed(extending.tag(), true, round.startNanos());
+    tenure.begin(extending);
+    if (!tenure.isUnderWay(extending.tag())) {
+      return nothing();
+    }
+    hand(extending.tag());
     NodeRequest extend =
         new NodeRequest.Extend(
             NAMES,
@@ -171,33 +175,71 @@ final class ClientSteps {
     return round.number() == 1 ? round.token() : scope.startMicros + round.startNanos() / 1_000;
   }
 
+  private Step propose() {
+    int round = tenure.round();
+    NodeRequest grant = tenure.grant(NAMES, "", null, sentMicros(tenure));
+    hand(round);
+    return new Step(tenure.books(), Outcome.PROPOSED, grant, ALL, round, false);
+  }
+
+  private void hand(int tag) {
+    for (int node = 0; node < Scope.NODES; node++) {
+      tenure.sending(tag, node);
+    }
+  }
+
+  /** Does what the state demands first. */
+  private Step due(Clocks now) {
+    Due due = tenure.due(now.nanos, now.wallMicros);
+    return switch (due) {
+      case NOTHING -> nothing();
+      case LOSS -> {
+        tenure.lose();
+        yield nothing();
+      }
+      case RENEWAL, CONFIRMATION -> extend(tenure.next(due, now.nanos, now.wallMicros));
+      case END -> end(now);
+      case RELEASE -> releasing(Outcome.FAILED, tenure.beginRelease(now.nanos), tenure.isLast());
+      case REPEAT -> releasing(Outcome.NOTHING, tenure.repeated(), false);
+      case GIVING_UP -> {
+        tenure.giveUp();
+        yield nothing();
+      }
+    };
+  }
+
+  /** The owner ends; nothing of it is being handed to a node, so its release begins. */
+  private Step end(Clocks now) {
+    return tenure.end(true) ? due(now) : nothing();
+  }
+
   private Step nothing() {
     return new Step(tenure.books(), Outcome.NOTHING, null, 0, 0, false);
   }
 
-  private Step step(Turn turn) {
+  private Step step(Turn turn, Clocks now) {
     if (turn.outcome() == Outcome.HELD && scope.isRenewed()) {
       AcquireRound round = Objects.requireNonNull(turn.attempted()).round();
       tenure.renew(round.terms(), scope.heldUntil(), round.startNanos());
     }
     return switch (turn.outcome()) {
-      case PROPOSED -> {
-        int round = tenure.round();
-        NodeRequest grant = tenure.grant(NAMES, "", null, sentMicros(tenure));
-        tenure.handed(round, true, 0);
-        yield new Step(tenure.books(), Outcome.PROPOSED, grant, ALL, round, false);
-      }
-      case EXTENDING -> extend(Objects.requireNonNull(turn.extending()));
-      case HELD -> releasing(Outcome.HELD, turn.targets(), false);
-      case FAILED, ENDED -> releasing(Outcome.ENDED, turn.targets(), turn.isLast());
+      case PROPOSED -> propose();
+      case HELD ->
+          releasing(
+              Outcome.HELD,
+              scope.releasedWhenHeld(Objects.requireNonNull(turn.attempted()).round()),
+              false);
+      case FAILED -> due(now);
       case EXTENDED -> new Step(tenure.books(), Outcome.EXTENDED, null, 0, 0, false);
-      case REPEATED -> releasing(Outcome.NOTHING, turn.targets(), false);
-      case NOTHING, UNKNOWN, REFUSED, EXPIRED, HELD_OUT, GIVEN_UP, OVER -> nothing();
+      case NOTHING, UNKNOWN, REFUSED, EXPIRED, OVER -> nothing();
     };
   }
 
   private Step releasing(Outcome outcome, int targets, boolean leaves) {
-    NodeRequest release = tenure.release(NAMES, "", false, null);
+    NodeRequest.Release all = tenure.release(NAMES, "", null);
+    NodeRequest release = // fair() adds the ticket of a waiter that leaves
+        new NodeRequest.Release(
+            NAMES, "", all.token(), all.reported(), false, null, all.sharedTtlMillis());
     return new Step(tenure.books(), outcome, release, targets, Tenure.RELEASE_TAG, leaves);
   }
 
@@ -230,8 +272,8 @@ final class ClientSteps {
     }
     open(world, attempt, header);
     Clocks now = clocks(world, header);
-    Turn turn = tenure.begin(scope.terms(ticks), micros, now.nanos, now.wallMicros);
-    take(world, attempt, step(turn));
+    boolean begins = tenure.begin(scope.terms(ticks), micros, now.nanos, now.wallMicros);
+    take(world, attempt, begins ? propose() : nothing());
   }
 
   private int begun(ExplorerWorld world) {
@@ -332,7 +374,7 @@ final class ClientSteps {
     Header header = header(world, attempt);
     open(world, attempt, header);
     Clocks now = clocks(world, header);
-    take(world, attempt, step(tenure.extend(scope.terms(ticks), now.nanos, now.wallMicros)));
+    take(world, attempt, extend(tenure.next(scope.terms(ticks), now.nanos, now.wallMicros)));
   }
 
   /** Whether the tenure has something to do now; an extend waits for the one under way. */
@@ -350,7 +392,7 @@ final class ClientSteps {
     Header header = header(world, attempt);
     open(world, attempt, header);
     Clocks now = clocks(world, header);
-    take(world, attempt, step(tenure.due(now.nanos, now.wallMicros)));
+    take(world, attempt, due(now));
   }
 
   /** The client notices that a node was reset. */
@@ -373,13 +415,13 @@ final class ClientSteps {
     Clocks now = clocks(world, header);
     int tag = books.extending().isEmpty() ? round(books) : books.extending().get(0).tag();
     tenure.timedOut(tag);
-    take(world, attempt, step(tenure.decide(tag, now.nanos, now.wallMicros)));
+    take(world, attempt, step(tenure.decide(tag, now.nanos, now.wallMicros), now));
   }
 
   /** Whether the result of its release is not known yet. */
   boolean awaitsRelease(ExplorerWorld world, int attempt) {
     ReleaseRound release = open(world, attempt, header(world, attempt)).release();
-    return release != null && release.ballot().count(Ballot.PENDING) > 0;
+    return release != null && !release.isComplete() && release.ballot().count(Ballot.PENDING) > 0;
   }
 
   void releaseTimedOut(ExplorerWorld world, int attempt) {
@@ -390,7 +432,7 @@ final class ClientSteps {
 
   void end(ExplorerWorld world, int attempt) {
     open(world, attempt, header(world, attempt));
-    take(world, attempt, step(tenure.end(true, 0)));
+    take(world, attempt, end(new Clocks(0, 0)));
   }
 
   /** The machine sleeps for a tick, or somebody sets its wall clock back by one. */
@@ -429,7 +471,7 @@ final class ClientSteps {
       }
       world.links[node][attempt] = catalog.links.of(link);
     }
-    if (outcome == Outcome.ENDED && scope.isFair(attempt) && !place.stands()) {
+    if (outcome == Outcome.FAILED && scope.isFair(attempt) && !place.stands()) {
       withdraw(world, attempt, scope.tickets().withdrawsFrom(turn.targets()));
     }
     world.headers[attempt] =
@@ -437,7 +479,7 @@ final class ClientSteps {
     if (outcome == Outcome.HELD) {
       overtakeOthers(world, attempt);
     }
-    boolean waitsNoLonger = outcome == Outcome.HELD || outcome == Outcome.ENDED && !place.stands();
+    boolean waitsNoLonger = outcome == Outcome.HELD || outcome == Outcome.FAILED && !place.stands();
     if (scope.isFair(attempt) && waitsNoLonger) {
       isPassedByNobody(world, scope.waiter(attempt));
     }
@@ -449,7 +491,7 @@ final class ClientSteps {
     if (turn.send() instanceof NodeRequest.Grant grant) {
       return Requests.with(grant, "ticket", ticket(attempt, place.micros(), grant.token()));
     }
-    boolean leaves = turn.outcome() == Outcome.ENDED ? turn.leaves() : !place.stands();
+    boolean leaves = turn.outcome() == Outcome.FAILED ? turn.leaves() : !place.stands();
     return turn.send() instanceof NodeRequest.Release release && leaves && place.micros() != 0
         ? Requests.with(release, "last", true, "ticket", place(attempt, place.micros()))
         : turn.send();
@@ -470,7 +512,7 @@ final class ClientSteps {
       return switch (turn.outcome()) {
         case PROPOSED ->
             scope.isFair() ? place.behind(notToBePassed(world, attempt, Long.MAX_VALUE)) : place;
-        case HELD, ENDED -> place.behind(0);
+        case HELD, FAILED -> place.behind(0);
         default -> place;
       };
     }
@@ -480,7 +522,7 @@ final class ClientSteps {
     }
     return switch (turn.outcome()) {
       case HELD -> place.behind(0);
-      case ENDED -> new Place(place.micros(), !turn.leaves(), 0);
+      case FAILED -> new Place(place.micros(), !turn.leaves(), 0);
       default -> place;
     };
   }
@@ -600,7 +642,7 @@ final class ClientSteps {
       }
       case HELD -> old.with(kept, claim.acquired(client.token()));
       case EXTENDED -> old.with(kept, claim.extended());
-      case ENDED -> old.timeless(kept, new Claim(0, claim.held(), false, 0, 0));
+      case FAILED -> old.timeless(kept, new Claim(0, claim.held(), false, 0, 0));
       default -> {
         long offered = TenureColumns.isUndecided(client) ? claim.offeredNanos() : 0;
         yield old.with(kept, claim.asking(claim.floor(), offered));

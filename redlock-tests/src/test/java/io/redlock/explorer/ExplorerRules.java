@@ -1,5 +1,6 @@
 package io.redlock.explorer;
 
+import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.TenureRules;
 
@@ -37,6 +38,11 @@ class ExplorerRules extends TenureRules {
 
   ExplorerRules(int maxRounds, Surroundings surroundings) {
     super(maxRounds, surroundings);
+  }
+
+  /** Returns the nodes to release on although the round succeeded, as bits. */
+  int releasedWhenHeld(AcquireRound round) {
+    return 0; // R4
   }
 
   /** At once. */

@@ -1,6 +1,7 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.Catalog.Node;
+import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.Tenure;
@@ -443,6 +444,13 @@ final class Scope {
     ClientRules rules = isShared(attempt) ? readerRules : clientRules;
     return new Tenure(
         rules.with(rounds), Quorum.of(NODES), isFair(attempt), false, isShared(attempt));
+  }
+
+  /** Returns the nodes on which a client is released although its round succeeded, as bits. */
+  int releasedWhenHeld(AcquireRound round) {
+    return clientRules.with(rounds) instanceof ExplorerRules rules
+        ? rules.releasedWhenHeld(round)
+        : 0;
   }
 
   /** The loss margin is zero, so that a lease is used to the last instant. */

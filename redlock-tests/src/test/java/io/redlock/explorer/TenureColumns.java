@@ -13,6 +13,7 @@ import io.redlock.protocol.Rivals;
 import io.redlock.protocol.Tenure.Books;
 import io.redlock.protocol.Tenure.Phase;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.Quorum;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -31,9 +32,12 @@ final class TenureColumns {
   private static final Repeats NO_REPEATS = new Repeats(0, 0, 0, 0);
 
   /** Nothing done yet. */
-  static final Books NEW = blank(Phase.NEW);
+  static final Books NEW = blank(Phase.NEW, null);
 
-  private static final Books ENDED = blank(Phase.ENDED);
+  private static final Books ENDED =
+      blank(
+          Phase.ENDED,
+          new ReleaseRound(Quorum.of(Scope.NODES), 0, 0, 0, Ballot.empty(Scope.NODES)));
   private static final Deadline PAST = new Deadline(Long.MIN_VALUE / 2, 0);
 
   private static final int VOTE = 0;
@@ -48,14 +52,12 @@ final class TenureColumns {
 
   private TenureColumns() {}
 
-  private static Books blank(Phase phase) {
+  private static Books blank(Phase phase, @Nullable ReleaseRound release) {
     return new Books(
         phase,
         null,
         Rivals.NONE,
-        false,
         List.of(),
-        0,
         0,
         0,
         0,
@@ -65,7 +67,7 @@ final class TenureColumns {
         Footprint.NONE,
         0,
         false,
-        null,
+        release,
         null,
         NO_RESET,
         NO_REPEATS);
@@ -200,10 +202,8 @@ final class TenureColumns {
         books.phase(),
         acquire,
         new Rivals(books.rivals().named(), -1, books.rivals().endless()), // no rule needs the time
-        books.isHanded(),
         extending,
         books.begun(),
-        books.handing(),
         books.token(),
         books.reported(),
         books.longestTtlMillis(),
@@ -234,8 +234,7 @@ final class TenureColumns {
     return new Extending(
         extend.tag(),
         new ExtendRound(round.terms(), round.startNanos(), round.startWallMicros(), ballot),
-        extend.purpose(),
-        extend.isHanded());
+        extend.purpose());
   }
 
   private static Ballot ballot(int[] columns) {

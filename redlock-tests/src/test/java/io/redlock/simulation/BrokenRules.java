@@ -293,12 +293,12 @@ final class BrokenRules {
     plan.unchecked(I7);
   }
 
-  /** Long timers do not run while a node owes an answer: their thread waits for it. */
+  /** Timers do not run while a node owes an answer: their thread waits for it. */
   private static Scheduler starving(SimScheduler scheduler, List<SimNode> lanes) {
     return new ForwardingScheduler(scheduler) {
       @Override
       public Cancellable schedule(Runnable task, long delayNanos) {
-        if (delayNanos <= 100 * SimPlan.MILLI) {
+        if (delayNanos <= 10 * SimPlan.MILLI) {
           return scheduler.schedule(task, delayNanos);
         }
         Cancellable[] current = new Cancellable[1];

@@ -1,0 +1,400 @@
+package io.redlock.driver;
+
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Scheduler.Cancellable;
+import io.redlock.spi.Ticker;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All that waits in a lock service: a heap of {@link Item}s, by the time at which each has
+ * something to do, and one timer. While anything waits the timer strikes at least every 50 ms, and
+ * compares the monotonic clock with the wall clock: if that has run ahead (the machine was
+ * suspended, or the clock was set), every item looks again at what is due.
+ *
+ * <p>Only an item that enters takes memory. A timer that could not be set is set with the next plan
+ * or check.
+ */
+final class Agenda {
+
+  /** The delay of what no time makes due. */
+  static final long NEVER = Long.MAX_VALUE;
+
+  private static final long TICK_NANOS = 50_000_000;
+  private static final long STEP_MICROS = 5_000;
+  private static final long TOLERANCE_NANOS = 1_000_000;
+
+  private final Scheduler scheduler;
+  private final Ticker ticker;
+  private final long originNanos; // times here count from it, so that they can be compared
+
+  private Item[] heap = new Item[16]; // guarded by this, as all that follows
+  private int size;
+  private long entered; // the number of items so far
+  private @Nullable Cancellable timer;
+  private int timers; // the number of timers so far
+  private long strikesNanos = NEVER; // when the timer strikes
+  private boolean isStriking;
+  private boolean isWatching; // the wall clock, from the first item on
+  private long checkedAheadMicros;
+  private volatile boolean closed; // written under this
+
+  Agenda(Scheduler scheduler, Ticker ticker) {
+    this.scheduler = scheduler;
+    this.ticker = ticker;
+    this.originNanos = ticker.monotonicNanos();
+  }
+
+  /**
+   * Something that does what its state demands, one step after the other, until nothing is due. Its
+   * lock guards the state. An event changes the state, then calls {@link #drain}.
+   */
+  abstract static class Item {
+    private final Agenda agenda;
+    private boolean isDrained; // guarded by this; a thread does what is due
+    private boolean isStruck; // guarded by this; its time has come
+    private int reports; // guarded by this; under way, apart
+    private int place = -1; // guarded by the agenda; in its heap
+    private long number; // guarded by the agenda
+    private volatile long plannedNanos = NEVER; // written under the agenda
+
+    Item(Agenda agenda) {
+      this.agenda = agenda;
+    }
+
+    /**
+     * Does the first thing that is due, without locks; if nothing is, {@link #rests}, in the
+     * critical section that found it.
+     *
+     * @return true unless it rests
+     */
+    abstract boolean step(long nowNanos, long nowWallMicros);
+
+    /**
+     * Does what is due. Leaves it to the thread that does so already, if there is one, because that
+     * looks again under the lock before it rests. A step that throws is done again when the timer
+     * strikes next.
+     */
+    final void drain() {
+      if (!claim()) {
+        return;
+      }
+      Ticker ticker = agenda.ticker;
+      try {
+        while (step(ticker.monotonicNanos(), ticker.wallMicros())) {}
+      } catch (Throwable e) {
+        synchronized (this) {
+          isDrained = false;
+          agenda.planAgain(this);
+        }
+        Log.failure(this, e);
+      }
+    }
+
+    /**
+     * Runs code of others, after its mark was set: meanwhile other threads may drain, and that code
+     * may come back. If it throws, the agenda drains this item when the timer strikes next.
+     *
+     * @return true if this thread goes on to do what is due
+     */
+    final boolean apart(Runnable report) {
+      synchronized (this) {
+        isDrained = false;
+        reports++;
+      }
+      boolean isDone = false;
+      try {
+        report.run();
+        isDone = true;
+      } catch (Throwable e) {
+        agenda.planAgain(this);
+        Log.failure(this, e);
+      }
+      synchronized (this) {
+        reports--;
+        return isDone && claim();
+      }
+    }
+
+    private synchronized boolean claim() {
+      boolean isFree = !isDrained;
+      isDrained = true;
+      return isFree;
+    }
+
+    /** Enters the agenda, which may take memory; from then on nothing does. */
+    final void enter() {
+      agenda.add(this);
+    }
+
+    /** Returns true if the agenda is closed: all that waits for nodes waits no longer. */
+    final boolean isClosing() {
+      return agenda.closed;
+    }
+
+    /**
+     * Returns true if the timer has struck for this item since it rested. After a pause of the
+     * process, answers that have come meanwhile count although their time is over.
+     */
+    final boolean isStruck() {
+      assert Thread.holdsLock(this);
+      return isStruck;
+    }
+
+    private void strike() {
+      synchronized (this) {
+        isStruck = true;
+      }
+      drain();
+    }
+
+    /** Rests for this long after the given time, or until an event comes. Returns false. */
+    final boolean rests(long nowNanos, long delayNanos) {
+      assert Thread.holdsLock(this);
+      isDrained = false;
+      isStruck = false;
+      long atNanos = delayNanos == NEVER ? NEVER : nowNanos - agenda.originNanos + delayNanos;
+      if (atNanos < plannedNanos) { // a later time is found at the earlier one
+        agenda.plan(this, atNanos);
+      }
+      return false;
+    }
+
+    /** Rests, and leaves the agenda: no time makes anything due any more. Returns false. */
+    final boolean leaves() {
+      assert Thread.holdsLock(this);
+      isDrained = false;
+      if (reports == 0) { // else the last of them looks again
+        agenda.remove(this);
+      }
+      return false;
+    }
+  }
+
+  private synchronized void add(Item item) {
+    if (closed) {
+      return;
+    }
+    if (size == heap.length) {
+      heap = Arrays.copyOf(heap, 2 * size);
+    }
+    item.number = ++entered;
+    sink(item, size++);
+    rise(item);
+  }
+
+  private synchronized void remove(Item item) {
+    int place = item.place;
+    if (place < 0) {
+      return;
+    }
+    item.place = -1;
+    Item last = heap[--size];
+    heap[size] = null;
+    if (last != item) {
+      sink(last, place);
+      rise(last);
+    }
+  }
+
+  private synchronized void plan(Item item, long atNanos) {
+    if (item.place < 0) {
+      return;
+    }
+    item.plannedNanos = atNanos;
+    rise(item);
+    if (atNanos < strikesNanos - TOLERANCE_NANOS) {
+      arm();
+    }
+  }
+
+  private synchronized void planAgain(Item item) {
+    long againNanos = strikesNanos == NEVER ? 0 : strikesNanos;
+    if (againNanos < item.plannedNanos) {
+      plan(item, againNanos);
+    }
+  }
+
+  private static boolean isBefore(Item one, Item other) {
+    return one.plannedNanos == other.plannedNanos
+        ? one.number < other.number
+        : one.plannedNanos < other.plannedNanos;
+  }
+
+  private void put(Item item, int place) {
+    heap[place] = item;
+    item.place = place;
+  }
+
+  private void rise(Item item) {
+    int place = item.place;
+    while (place > 0 && isBefore(item, heap[(place - 1) / 2])) {
+      put(heap[(place - 1) / 2], place);
+      place = (place - 1) / 2;
+    }
+    put(item, place);
+  }
+
+  private void sink(Item item, int from) {
+    int place = from;
+    for (int child = 2 * place + 1; child < size; child = 2 * place + 1) {
+      if (child + 1 < size && isBefore(heap[child + 1], heap[child])) {
+        child++;
+      }
+      if (!isBefore(heap[child], item)) {
+        break;
+      }
+      put(heap[child], place);
+      place = child;
+    }
+    put(item, place);
+  }
+
+  // The timer.
+
+  private long elapsedNanos() {
+    return ticker.monotonicNanos() - originNanos;
+  }
+
+  private long wallAheadMicros() {
+    return ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
+  }
+
+  /** Sets the timer for what is planned first. */
+  private void arm() {
+    assert Thread.holdsLock(this);
+    if (isStriking || closed) {
+      return; // set after the strike
+    }
+    disarm();
+    long atNanos = size == 0 ? NEVER : heap[0].plannedNanos;
+    if (atNanos == NEVER) {
+      isWatching = false;
+      return;
+    }
+    try {
+      checkedAheadMicros = isWatching ? checkedAheadMicros : wallAheadMicros();
+      isWatching = true;
+      long nowNanos = elapsedNanos();
+      while (strikesNanos == NEVER) {
+        int number = timers;
+        long delayNanos = Math.max(0, Math.min(TICK_NANOS, atNanos - nowNanos));
+        timer = scheduler.schedule(() -> strike(number), delayNanos);
+        // The delay counts from now on, which is too late if this thread was paused meanwhile.
+        long beforeNanos = nowNanos;
+        nowNanos = elapsedNanos();
+        strikesNanos = nowNanos + delayNanos;
+        if (delayNanos > 0 && nowNanos - beforeNanos > TOLERANCE_NANOS) {
+          disarm();
+        }
+      }
+    } catch (Throwable e) { // the next plan or check sets it
+      disarm();
+    }
+  }
+
+  private void disarm() {
+    timers++; // a strike that comes all the same does nothing
+    strikesNanos = NEVER;
+    if (timer != null) {
+      timer.cancel();
+      timer = null;
+    }
+  }
+
+  /** Sets the timer, if it could not be set when it should have been. */
+  synchronized void check() {
+    if (strikesNanos == NEVER) {
+      arm();
+    }
+  }
+
+  private void strike(int number) {
+    synchronized (this) {
+      if (number != timers || closed) {
+        return;
+      }
+      timer = null;
+      isStriking = true;
+    }
+    try {
+      long nowNanos = elapsedNanos();
+      synchronized (this) {
+        strikesNanos = nowNanos + TICK_NANOS; // for what fails
+      }
+      if (hasStepped()) {
+        planAll(nowNanos);
+      }
+      for (Item due = takeDue(nowNanos); due != null; due = takeDue(nowNanos)) {
+        due.strike();
+      }
+    } finally {
+      synchronized (this) {
+        isStriking = false;
+        arm();
+      }
+    }
+  }
+
+  private synchronized boolean hasStepped() {
+    long aheadMicros = wallAheadMicros();
+    boolean hasStepped = aheadMicros - checkedAheadMicros > STEP_MICROS; // L2
+    if (hasStepped || aheadMicros < checkedAheadMicros) {
+      checkedAheadMicros = aheadMicros;
+    }
+    return hasStepped;
+  }
+
+  private synchronized void planAll(long nowNanos) {
+    for (int place = 0; place < size; place++) {
+      Item item = heap[place];
+      item.plannedNanos =
+          item.plannedNanos == NEVER ? NEVER : Math.min(item.plannedNanos, nowNanos);
+    }
+  }
+
+  private synchronized @Nullable Item takeDue(long nowNanos) {
+    if (size == 0 || heap[0].plannedNanos > nowNanos) {
+      return null;
+    }
+    Item due = heap[0];
+    due.plannedNanos = NEVER;
+    sink(due, 0);
+    return due;
+  }
+
+  /** Returns the items of this type, in the order in which they have entered. */
+  <T extends Item> List<T> items(Class<T> type) {
+    Item[] all;
+    synchronized (this) {
+      all = Arrays.copyOf(heap, size);
+    }
+    return Arrays.stream(all)
+        .sorted(Comparator.comparingLong(item -> item.number))
+        .filter(type::isInstance)
+        .map(type::cast)
+        .toList();
+  }
+
+  /** Closes the agenda; all that waits for nodes waits no longer. */
+  void close() {
+    synchronized (this) {
+      closed = true;
+      disarm();
+    }
+    for (Item item = takeLast(); item != null; item = takeLast()) {
+      item.strike();
+    }
+  }
+
+  private synchronized @Nullable Item takeLast() {
+    if (size == 0) {
+      return null;
+    }
+    Item item = heap[size - 1];
+    remove(item);
+    return item;
+  }
+}
