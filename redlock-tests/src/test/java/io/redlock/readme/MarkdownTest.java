@@ -299,7 +299,7 @@ class MarkdownTest {
   @Test
   void partsOfTheBenchmarkThatThePagesNameExist() throws IOException {
     String bench =
-        Repository.read("redlock-tests/bench/src/test/java/io/redlock/bench/Benchmarks.java");
+        Repository.read("redlock-tests/peers/src/test/java/io/redlock/bench/Benchmarks.java");
     List<Found> named = onPages(BENCH_PART);
     named.forEach(part -> assertTrue(bench.contains('"' + part.it.group(1) + '"'), part::toString));
     assertTrue(named.size() > 2, named::toString);
