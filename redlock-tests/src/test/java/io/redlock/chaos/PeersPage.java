@@ -33,6 +33,9 @@ final class PeersPage {
     KINDS.put(SimInvariant.I12, "threads left after close");
   }
 
+  private static final String SHORTEST =
+      "| lock | kind | schedule | seed | |\n|---|---|---|---|---|";
+
   private final PeerRecords records;
   private final List<PeerLibrary> played;
 
@@ -58,7 +61,6 @@ final class PeersPage {
             "minutes", page.fewestMinutes(),
             "better", page.better(),
             "result", page.result(),
-            "schedules", page.bySchedule(),
             "players", page.players(),
             "shortest", page.shortest(),
             "dates", String.join(", ", records.dates()));
@@ -114,8 +116,7 @@ final class PeersPage {
     if (theirs > ours) {
       found.add(
           say(
-              "- **%s** acquired more locks in the schedules that both played: %.0f a run, against"
-                  + " %.0f.",
+              "- **%s** acquired more locks in the schedules of both: %.0f a run, against %.0f.",
               peer.title, theirs, ours));
     }
     List<String> sooner = new ArrayList<>();
@@ -123,13 +124,13 @@ final class PeersPage {
       long gap = records.count(peer, schedule.name(), "gap");
       long ourGap = records.count(PeerLibrary.REDLOCK, schedule.name(), "gap");
       if (gap > 0 && gap + 200 < ourGap) {
-        sooner.add(say("`%s` (%,d ms, against %,d ms)", schedule.name(), gap, ourGap));
+        sooner.add(say("`%s` (%,d/%,d)", schedule.name(), gap, ourGap));
       }
     }
     if (!sooner.isEmpty()) {
       found.add(
           say(
-              "- **%s** had a shorter longest time without any acquire in %s.",
+              "- **%s** was without an acquire for less time (ms, theirs/ours): %s.",
               peer.title, String.join(", ", sooner)));
     }
     double lost = perRun(peer, common, "lost");
@@ -189,34 +190,6 @@ final class PeersPage {
     return played.stream().map(cell).collect(joining(" | ", "| " + first + " | ", " |"));
   }
 
-  private String bySchedule() {
-    List<String> rows = new ArrayList<>();
-    rows.add(row("schedule", peer -> peer.title));
-    rows.add(row("---", peer -> "---"));
-    for (Schedule schedule : Schedules.all()) {
-      if (played.stream().anyMatch(peer -> records.count(peer, schedule.name(), "runs") > 0)) {
-        String faults = schedule.faults().stream().map(f -> " `" + f + "`").collect(joining());
-        rows.add(row(schedule.name() + faults, peer -> kinds(peer, schedule)));
-      }
-    }
-    return String.join("\n", rows);
-  }
-
-  private String kinds(PeerLibrary peer, Schedule schedule) {
-    long runs = records.count(peer, schedule.name(), "runs");
-    if (runs == 0) {
-      return "not played";
-    }
-    List<String> found = new ArrayList<>();
-    for (SimInvariant kind : KINDS.keySet()) {
-      long count = records.count(peer, schedule.name(), kind.name());
-      if (count > 0) {
-        found.add(kind + " " + count);
-      }
-    }
-    return runs + ": " + (found.isEmpty() ? "nothing" : String.join(", ", found));
-  }
-
   private String players() {
     return played.stream()
         .map(
@@ -228,22 +201,16 @@ final class PeersPage {
   }
 
   private String shortest() {
-    List<String> rows = new ArrayList<>();
+    List<String> rows = new ArrayList<>(List.of(SHORTEST));
     for (PeerLibrary peer : played) {
       records.shortest(peer).forEach(each -> rows.add(shortest(each)));
     }
-    return rows.isEmpty() ? "There is none." : String.join("\n", rows);
+    return String.join("\n", rows);
   }
 
   private static String shortest(PeerRecords.Shortest each) {
     return say(
-        "- %s, %s: `%s`, seed %s, version %s ([events](peers/%6$s.tsv),"
-            + " [picture](peers/%6$s.html)).",
-        each.peer().title,
-        KINDS.get(each.kind()),
-        each.text("schedule"),
-        each.text("seed"),
-        each.text("version"),
-        each.name());
+        "| %s | %s | `%s` | %s | [history](peers/%5$s.tsv), [picture](peers/%5$s.html) |",
+        each.peer().title, each.kind(), each.text("schedule"), each.text("seed"), each.name());
   }
 }

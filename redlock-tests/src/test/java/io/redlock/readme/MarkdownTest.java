@@ -250,7 +250,7 @@ class MarkdownTest {
     known.addAll(List.of("REDLOCK_RESOURCE", "REDLOCK_FENCING_TOKEN")); // of the command
     Setting.ALL.forEach(setting -> known.addAll(List.of(setting.variable(), setting.property())));
     Pattern names = Pattern.compile("\\bREDLOCK_[A-Z_]+|\\bredlock\\.[a-z]+-[a-z-]+");
-    assertTrue(assertKnown(known, EVERYTHING, "", names, "") > 40);
+    assertTrue(assertKnown(known, EVERYTHING, "", names, "") > 30);
   }
 
   @Test

@@ -48,7 +48,7 @@ record AnyOf(Report report) {
             rows.add(row(permits, permits * percent / 100, holder, seeker, redisson));
           }
         }
-        report.print("One of several, masters 1 ms away", HEAD, rows);
+        report.table("One of several, masters 1 ms away", "", HEAD, rows);
       } finally {
         RedissonPeer.close(redisson);
       }

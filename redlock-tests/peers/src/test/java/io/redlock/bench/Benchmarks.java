@@ -11,14 +11,14 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Runs every benchmark, on masters of its own, and writes {@code docs/measured/benchmarks.md} and
- * its plots:
+ * Runs every benchmark, on masters of its own, and writes {@code docs/measured/benchmarks.md}, its
+ * plot, and {@code benchmarks.tsv} with all tables:
  *
  * <pre>
  * ./mvnw -q -Pbench process-test-classes
  * </pre>
  *
- * <p>{@code -Dbench.only=elsewhere} writes {@code docs/measured/elsewhere.md} and its plots, and
+ * <p>{@code -Dbench.only=elsewhere} writes the same for {@code docs/measured/elsewhere.md}, and
  * runs nothing else. {@code -Dbench.only=contention} runs, and prints, one part and writes nothing
  * but its plots; {@code -Dbench.scale=0.1} takes a tenth of the time, and is good for nothing but
  * trying it out; {@code -Dbench.leases.minutes=5} watches renewed leases for so long.
@@ -47,7 +47,7 @@ public final class Benchmarks {
   private static void run(Path docs) throws Exception {
     Report report = new Report();
     Map<String, Part> parts = new LinkedHashMap<>();
-    parts.put("uncontended", () -> new Uncontended(report).run(docs));
+    parts.put("uncontended", new Uncontended(report)::run);
     parts.put("callers", () -> new Callers(report).run(docs));
     parts.put("guard", new SettingCosts(report)::guard);
     parts.put("label", new SettingCosts(report)::label);
@@ -70,38 +70,30 @@ public final class Benchmarks {
         part.getValue().run();
       }
     }
-    report.print();
+    System.out.println("\n" + report.targets());
     if (only.isEmpty()) {
-      Map<String, String> gaps = Map.of("conditions", conditions());
-      String introduction = Template.fill(Benchmarks.class, "benchmarks.txt", gaps);
-      report.write(docs.resolve("benchmarks.md"), introduction);
+      Map<String, String> gaps =
+          Map.of("conditions", conditions(), "targets", report.targets().strip());
+      report.write(docs, "benchmarks", Template.fill(Benchmarks.class, "benchmarks.txt", gaps));
     }
   }
 
-  /** Returns a table of when, where and with which versions the run was made. */
+  /** Returns when, where and with which versions the run was made. */
   static String conditions() {
     return String.format(
         Locale.ROOT,
         """
-        | | |
-        |---|---|
-        | date | %s |
-        | processor | %s, %d in use |
-        | system | %s %s |
-        | Java | %s |
-        | masters | %s, on loopback, without persistence, on the processors of the clients |
-        | Redisson | %s |
-        | load before | %s |
-        """,
+        Measured on %s, on %s with %d processors in use, %s %s, Java %s; the load was %s before. \
+        Masters are %s on loopback, without persistence; Redisson is %s.""",
         LocalDate.now(),
         processor(),
         Runtime.getRuntime().availableProcessors(),
         System.getProperty("os.name"),
         System.getProperty("os.version"),
         Runtime.version(),
+        LOAD,
         masters(),
-        org.redisson.Redisson.class.getPackage().getImplementationVersion(),
-        LOAD);
+        org.redisson.Redisson.class.getPackage().getImplementationVersion());
   }
 
   private static final String LOAD = load();
@@ -123,7 +115,6 @@ public final class Benchmarks {
     return String.format(
         Locale.ROOT,
         """
-
         **The machine was busy**: a load of %s on %d processors before the run. Read no more than \
         the order of magnitude from it, and repeat it on a quiet machine. Peers with more threads \
         and processes suffer most.

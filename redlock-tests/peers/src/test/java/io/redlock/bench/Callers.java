@@ -119,8 +119,7 @@ final class Callers {
             perSecond.containsKey(MANY) ? 25 : Runtime.version().feature(),
             MOST_OF_THREADS),
         head,
-        rows,
-        0);
+        rows);
   }
 
   private void plot(Path docs) throws Exception {
@@ -136,13 +135,6 @@ final class Callers {
       plot.line(peer, places, values);
     }
     plot.write(docs.resolve("throughput.svg"));
-    report.image("throughput.svg", "Throughput against callers");
-    report.paragraph(
-        Conclusion.of(
-            MOST_OF_CONNECTIONS + " callers",
-            "cycles",
-            perSecond.get(MOST_OF_CONNECTIONS),
-            value -> value));
   }
 
   private static String number(int callers) {

@@ -6,6 +6,7 @@ import io.redlock.testbed.RedisServers;
 import io.redlock.testkit.Template;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +29,6 @@ final class Elsewhere {
   /** The fewest last: then the members of ZooKeeper, which are JVMs, have run for the longest. */
   private static final List<Integer> CALLERS = List.of(64, 8, 1);
 
-  private static final List<String> IN_NO_ORDER = List.of(RedlockPeer.NAME, RedissonPeer.NAME);
   private static final String NO_FSYNC = ", no fsync";
   private static final List<Column<Run>> COLUMNS =
       List.of(
@@ -41,6 +41,10 @@ final class Elsewhere {
           Column.SERVERS);
 
   private final Report report = new Report();
+
+  /** What the page shows: figures by peer and by what was measured. */
+  private final Map<String, Map<String, String>> figures = new LinkedHashMap<>();
+
   private final Optional<String> etcd;
 
   /** What is measured at one distance: masters, and ensembles by the name of their peer. */
@@ -58,7 +62,7 @@ final class Elsewhere {
     try (Distance far = Distance.of(AWAY)) {
       measure("1 ms away", far, docs.resolve("elsewhere-away.svg"));
     }
-    report.write(docs.resolve("elsewhere.md"), introduction());
+    report.write(docs, "elsewhere", page());
   }
 
   private void measure(String where, Distance distance, Path picture) throws Exception {
@@ -95,9 +99,18 @@ final class Elsewhere {
   }
 
   private void table(int callers, String where, Map<String, List<Run>> runs) {
-    String title = Report.callers(callers) + ", " + where;
-    report.table(title, "Per cycle, medians of the rounds.", runs, COLUMNS);
-    report.paragraph(Conclusion.of(title, "cycles", runs, Run::perSecond));
+    table(Report.callers(callers) + ", " + where, "Medians of the rounds.", runs, COLUMNS);
+  }
+
+  /** Notes the first column for the page. */
+  private <T> void table(
+      String title, String text, Map<String, List<T>> runs, List<Column<T>> columns) {
+    report.table(title, text, runs, columns);
+    runs.forEach(
+        (peer, of) ->
+            figures
+                .computeIfAbsent(peer, name -> new LinkedHashMap<>())
+                .put(title, columns.get(0).figure().apply(of)));
   }
 
   private static Map<String, List<Run>> measure(Servers servers, int callers, Rounds rounds)
@@ -137,7 +150,6 @@ final class Elsewhere {
               .toList());
     }
     plot.write(picture);
-    report.image(picture.getFileName().toString(), "Throughput " + where + " against callers");
   }
 
   private void contended(String where, Servers servers) throws Exception {
@@ -146,26 +158,24 @@ final class Elsewhere {
     peers.put(RedlockPeer.FAIR, servers.masters);
     peers.put(RedissonPeer.NAME, servers.masters);
     servers.ensembles.forEach((name, ensemble) -> peers.put(name, ensemble.addresses()));
-    Map<String, List<Handoffs>> results = Contention.measure(peers, CONTENTION);
-    String title = "One hot key, " + where;
-    report.table(
-        title,
-        Contention.WORKLOAD
-            + " etcd, ZooKeeper and *fairly* serve in turn: first come, first served.",
-        results,
+    table(
+        "one hot key, " + where,
+        Contention.WORKLOAD,
+        Contention.measure(peers, CONTENTION),
         Handoffs.COLUMNS);
-    Map<String, List<Handoffs>> inNoOrder = new LinkedHashMap<>();
-    Map<String, List<Handoffs>> inTurn = new LinkedHashMap<>();
-    results.forEach((name, of) -> (IN_NO_ORDER.contains(name) ? inNoOrder : inTurn).put(name, of));
-    report.paragraph(conclusion(title + ", in no order", inNoOrder));
-    report.paragraph(conclusion(title + ", in turn", inTurn));
   }
 
-  private static String conclusion(String where, Map<String, List<Handoffs>> results) {
-    return Conclusion.of(where, "hand-offs", results, Handoffs::perSecond);
-  }
-
-  private String introduction() throws Exception {
+  private String page() throws Exception {
+    List<String> measured = List.copyOf(figures.get(RedlockPeer.NAME).keySet());
+    List<String> head = new ArrayList<>(List.of(""));
+    head.addAll(measured);
+    List<List<String>> rows = new ArrayList<>();
+    figures.forEach(
+        (peer, of) -> {
+          List<String> row = new ArrayList<>(List.of(peer));
+          measured.forEach(what -> row.add(of.getOrDefault(what, "")));
+          rows.add(row);
+        });
     String missing = "**not measured: no `etcd` on the path** (`apt-get install etcd-server`)";
     Path disk = Path.of(System.getProperty("java.io.tmpdir"));
     return Template.fill(
@@ -173,6 +183,7 @@ final class Elsewhere {
         "elsewhere.txt",
         Map.of(
             "conditions", Benchmarks.conditions(),
+            "figures", Report.markdown(head, rows).strip(),
             "etcd", etcd.orElse(missing) + ", " + System.getProperty("bench.version.etcd"),
             "zookeeper", System.getProperty("bench.version.zookeeper"),
             "fsync", Report.number(Ensemble.fsyncMicros(disk)),

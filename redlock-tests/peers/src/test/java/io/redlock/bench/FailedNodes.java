@@ -39,8 +39,9 @@ record FailedNodes(Report report) {
 
   private void show(Map<String, List<Run>> runs) {
     List<Run> healthy = runs.get(HEALTHY);
-    report.print(
+    report.table(
         "Failed nodes",
+        "",
         runs,
         List.of(
             Column.PER_SECOND,

@@ -59,8 +59,7 @@ final class Growth {
         "One caller. The same processors do the work of the client and of all masters, so most of a"
             + " cycle grows with the number of nodes, for the floor too.",
         head,
-        rows,
-        4);
+        rows);
     Ratio growth =
         Ratio.of(runs.get(key(RedlockPeer.NAME, 9)), runs.get(key(RedlockPeer.NAME, 3)), Run::p50);
     report.target("9 nodes for 3, 1 caller", "p50 less than 3 x", growth, growth.median() < 3);

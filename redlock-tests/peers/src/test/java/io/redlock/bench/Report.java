@@ -9,13 +9,13 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** The targets and the tables, printed as they come and written as a page at the end. */
+/** The targets, for the page, and all tables, for a file beside it; printed as they come, too. */
 final class Report {
 
   private static final List<String> TARGET_HEAD = List.of("workload", "target", "measured", "met");
 
   private final List<List<String>> targets = new ArrayList<>();
-  private final StringBuilder sections = new StringBuilder();
+  private final StringBuilder data = new StringBuilder();
 
   /** A target that was measured. */
   void target(String workload, String target, Object measured, boolean met) {
@@ -43,28 +43,14 @@ final class Report {
   }
 
   void table(String title, String text, List<String> head, List<List<String>> rows) {
-    table(title, text, head, rows, head.size());
+    System.out.println("\n## " + title + "\n\n" + text + "\n\n" + markdown(head, rows));
+    data.append("# ").append((title + ". " + text).strip()).append('\n');
+    Stream.concat(Stream.of(head), rows.stream())
+        .forEach(row -> data.append(String.join("\t", row)).append('\n'));
   }
 
-  /** Prints the whole table, and writes its first columns on the page. */
-  void table(String title, String text, List<String> head, List<List<String>> rows, int columns) {
-    String introduction = "\n## " + title + "\n\n" + text + "\n";
-    System.out.println(introduction + "\n" + markdown(head, rows));
-    sections.append(introduction);
-    if (columns > 0) {
-      List<List<String>> shown = rows.stream().map(row -> row.subList(0, columns)).toList();
-      sections.append("\n").append(markdown(head.subList(0, columns), shown));
-    }
-  }
-
-  /** Prints the table of a comparison, and writes it on the page. */
   <T> void table(String title, String text, Map<String, List<T>> runs, List<Column<T>> columns) {
     table(title, text, head(columns), rows(runs, columns));
-  }
-
-  /** Prints the table of a comparison, which the page does not show. */
-  <T> void print(String title, Map<String, List<T>> runs, List<Column<T>> columns) {
-    print(title, head(columns), rows(runs, columns));
   }
 
   static <T> List<String> head(List<Column<T>> columns) {
@@ -81,31 +67,18 @@ final class Report {
     return rows;
   }
 
-  /** Prints a table that the page does not show. */
-  void print(String title, List<String> head, List<List<String>> rows) {
-    System.out.println("\n## " + title + "\n\n" + markdown(head, rows));
+  /** Returns the table of targets. */
+  String targets() {
+    return markdown(TARGET_HEAD, targets);
   }
 
-  void image(String file, String description) {
-    sections.append("\n![").append(description).append("](").append(file).append(")\n");
+  /** Writes the page, and all tables to a file beside it. */
+  void write(Path folder, String name, String page) throws IOException {
+    Files.writeString(folder.resolve(name + ".md"), page);
+    Files.writeString(folder.resolve(name + ".tsv"), data);
   }
 
-  /** A paragraph below a table or a picture. */
-  void paragraph(String text) {
-    System.out.println("\n" + text);
-    sections.append("\n").append(text).append("\n");
-  }
-
-  void print() {
-    System.out.println("\n" + markdown(TARGET_HEAD, targets));
-  }
-
-  void write(Path page, String introduction) throws IOException {
-    String judged = targets.isEmpty() ? "" : "\n## Targets\n\n" + markdown(TARGET_HEAD, targets);
-    Files.writeString(page, introduction + judged + sections);
-  }
-
-  private static String markdown(List<String> head, List<List<String>> rows) {
+  static String markdown(List<String> head, List<List<String>> rows) {
     StringBuilder table = new StringBuilder();
     line(table, head);
     line(table, head.stream().map(cell -> "---").toList());

@@ -37,8 +37,9 @@ record SettingCosts(Report report) {
               new RedlockPeer(OFF, s -> s.restartGuard(false), plain.addresses()));
           Map<String, List<Run>> runs = all.run(rounds(101));
           String workload = "restart guard, " + Report.callers(callers);
-          report.print(
+          report.table(
               workload,
+              "",
               runs,
               List.of(Column.PER_SECOND, Column.P50, Column.SERVERS, Column.CLIENT));
           Ratio cycles = Ratio.of(runs.get(ON), runs.get(OFF), Run::perSecond);
@@ -74,7 +75,7 @@ record SettingCosts(Report report) {
     if (!perCall.find()) {
       throw new IllegalStateException("other scripts ran");
     }
-    report.print("one audit", List.of("server CPU (us)"), List.of(List.of(perCall.group(1))));
+    report.table("one audit", "", List.of("server CPU (us)"), List.of(List.of(perCall.group(1))));
   }
 
   /** The label in owner ids: a usual and the longest one against a single character. */
@@ -94,7 +95,7 @@ record SettingCosts(Report report) {
           }
           Map<String, List<Run>> runs = all.run(rounds(151));
           String workload = "holder's label, " + Report.callers(callers);
-          report.print(workload, runs, List.of(Column.PER_SECOND, Column.P50));
+          report.table(workload, "", runs, List.of(Column.PER_SECOND, Column.P50));
           String target = "at least 0.97 x the cycles/s with a label of 1 character";
           Ratio cycles = Ratio.of(runs.get(USUAL), runs.get(SHORT), Run::perSecond);
           report.atLeast(0.97, workload, target, cycles);

@@ -3,7 +3,6 @@ package io.redlock.bench;
 import io.redlock.bench.ClosedLoop.Run;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -18,8 +17,6 @@ final class Uncontended {
   private static final Rounds WARM_UP = Rounds.ofMillis(1, 2_000, 15_000);
   private static final Rounds ROUNDS = Rounds.ofMillis(5, 1_200, 1_000);
   private static final List<Integer> CALLERS = List.of(1, 8, 64);
-  private static final List<Double> PERCENTILES = List.of(50.0, 90.0, 99.0, 99.9);
-  private static final int COLUMNS_ON_THE_PAGE = 7;
 
   private final Report report;
   private final Map<Integer, Map<String, List<Run>>> results = new LinkedHashMap<>();
@@ -28,7 +25,7 @@ final class Uncontended {
     this.report = report;
   }
 
-  void run(Path docs) throws Exception {
+  void run() throws Exception {
     try (RedisServers servers = RedisServers.start(5)) {
       measure(servers, 8, WARM_UP);
       for (int callers : CALLERS) {
@@ -40,7 +37,6 @@ final class Uncontended {
     }
     judge();
     bounds();
-    plot(docs);
   }
 
   private static Map<String, List<Run>> measure(RedisServers servers, int callers, Rounds rounds)
@@ -81,12 +77,7 @@ final class Uncontended {
             Column.perCycle("switches", Counters::switches),
             Column.perCycle("client calls", Counters::clientCalls),
             Column.perCycle("server calls", Counters::serverCalls));
-    report.table(
-        Report.callers(callers),
-        "Per cycle, medians of the rounds.",
-        Report.head(columns),
-        Report.rows(runs, columns),
-        COLUMNS_ON_THE_PAGE);
+    report.table(Report.callers(callers), "Per cycle, medians of the rounds.", runs, columns);
   }
 
   private void judge() {
@@ -166,25 +157,5 @@ final class Uncontended {
       int callers, String under, ToDoubleFunction<Run> mine, ToDoubleFunction<Run> theirs) {
     Map<String, List<Run>> runs = results.get(callers);
     return Ratio.of(runs.get(RedlockPeer.NAME), mine, runs.get(under), theirs);
-  }
-
-  private void plot(Path docs) throws Exception {
-    Plot latency = new Plot("Time of a cycle with 8 callers, by percentile", "us");
-    for (String name : results.get(1).keySet()) {
-      if (!List.of(FloorPeer.BATCHED, BlockingFloor.NAME).contains(name)) {
-        latency.line(
-            name,
-            PERCENTILES.stream().map(p -> "p" + p.toString().replace(".0", "")).toList(),
-            PERCENTILES.stream()
-                .map(
-                    p ->
-                        Ratio.median(
-                            results.get(8).get(name), run -> run.micros().getValueAtPercentile(p)))
-                .toList());
-      }
-    }
-    latency.write(docs.resolve("latency.svg"));
-    report.image("latency.svg", "Latency percentiles");
-    report.paragraph(Conclusion.of("8 callers", "cycles", results.get(8), Run::perSecond));
   }
 }
