@@ -4,6 +4,7 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseRequest;
 import io.redlock.ReleaseResult;
+import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Due;
@@ -63,6 +64,8 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
       new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near");
   private static final LeaseEnd HELD_OUT =
       new LeaseEnd(Cause.RENEWAL_ENDED, "it was held for as long as its request allowed");
+  private static final LeaseEnd BY_WALL_CLOCK =
+      new LeaseEnd(Cause.EXPIRED, "the wall clock was set forward, or the machine slept");
 
   final ServiceContext context;
   final Listeners listeners;
@@ -221,8 +224,16 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
 
   private synchronized void expire(long nowNanos, long nowWallMicros) {
     if (holder != null && tenure.due(nowNanos, nowWallMicros) == Due.LOSS) {
-      holder.ends(tenure.isHeldOut(nowNanos, nowWallMicros) ? HELD_OUT : EXPIRED);
+      holder.ends(expiry(nowNanos));
     }
+  }
+
+  private LeaseEnd expiry(long nowNanos) {
+    Deadline loss = tenure.lossTime();
+    if (loss != null && loss.nanos() - nowNanos > 0) {
+      return BY_WALL_CLOCK; // whatever that says of the renewal
+    }
+    return tenure.isHeldOut(nowNanos) ? HELD_OUT : EXPIRED;
   }
 
   /** Finds out whether a quorum still holds its lease, or holds it later, after this reset. */

@@ -660,8 +660,8 @@ public final class Tenure {
   }
 
   /** Returns true if the lease has been held for as long as it may be renewed. */
-  public boolean isHeldOut(long nowNanos, long nowWallMicros) {
-    return renewal != null && renewal.isOver(nowNanos, nowWallMicros);
+  public boolean isHeldOut(long nowNanos) {
+    return renewal != null && renewal.until().nanos() - nowNanos <= 0;
   }
 
   /** Returns true if no request of the caller follows the release. */
