@@ -30,6 +30,7 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   final Attempts attempts;
   private volatile @Nullable QueuePlace place; // null unless the request is fair and has started
   private volatile @Nullable Throwable failure; // of this library
+  private volatile boolean blocks; // a thread waits for it
   private boolean wasDone; // at the last check, though it had not left
 
   AcquireLoop(ServiceContext context, LeaseRequest request) {
@@ -61,6 +62,11 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   @Override
   public boolean isShared() {
     return request.isShared();
+  }
+
+  @Override
+  public boolean blocks() {
+    return blocks;
   }
 
   @Override
@@ -137,8 +143,9 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
 
   /** Starts, and waits for the result; an interrupt cancels the call. */
   AcquireResult await() throws InterruptedException {
+    blocks = true;
     try {
-      return Blocking.await(start(), context.scheduler);
+      return held(Blocking.await(start(), context.scheduler));
     } catch (InterruptedException | Error e) { // no memory to wait
       cancel();
       throw e;
@@ -147,7 +154,16 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
 
   /** Starts, and waits for the result; an interrupt does not end the wait. */
   AcquireResult awaitUninterruptibly() {
-    return Blocking.uninterruptibly(start(), context.scheduler);
+    blocks = true;
+    return held(Blocking.uninterruptibly(start(), context.scheduler));
+  }
+
+  /** Notes the thread that holds the lease, to warn it when it waits for itself. */
+  private static AcquireResult held(AcquireResult result) {
+    if (result.lease().orElse(null) instanceof HeldLease lease) {
+      lease.acquiredBy(Thread.currentThread());
+    }
+    return result;
   }
 
   /** Cancels the call; every grant, also a later one, is released. */

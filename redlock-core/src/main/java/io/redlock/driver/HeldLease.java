@@ -319,6 +319,12 @@ final class HeldLease implements Extension.Extendable, Owner.Holder {
     return ending.stage();
   }
 
+  void acquiredBy(Thread thread) {
+    if (queue != null) {
+      queue.holder = thread.getId();
+    }
+  }
+
   /** Returns the value of its keys on the nodes. */
   String owner() {
     return owner.id;

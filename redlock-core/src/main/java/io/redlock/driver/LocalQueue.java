@@ -22,6 +22,11 @@ class LocalQueue {
       return false;
     }
 
+    /** Returns true if its caller's thread waits for it. */
+    default boolean blocks() {
+      return false;
+    }
+
     /** Returns the monotonic time since which it waits. */
     default long sinceNanos() {
       return 0;
@@ -42,6 +47,7 @@ class LocalQueue {
   int handoffs;
   boolean isHandedOn; // a thread is in handOn()
   boolean hasMoved; // its head has not been called yet
+  volatile long holder; // the thread whose blocking call acquired the last lease; 0 if none
   long delayNanos;
   @Nullable AttemptEnd refusal; // of the last attempt, if it failed
 
@@ -93,7 +99,13 @@ class LocalQueue {
     return next;
   }
 
+  /** Returns true if the thread that calls waits for a lease that it acquired. */
+  boolean isWaitingForItself(Waiter call) {
+    return call.blocks() && leases > 0 && holder == Thread.currentThread().getId();
+  }
+
   void lease() {
+    holder = 0;
     leases++;
     refusal = null;
   }

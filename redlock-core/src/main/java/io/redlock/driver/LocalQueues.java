@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import io.redlock.driver.LocalQueue.Readers;
 import io.redlock.driver.LocalQueue.Waiter;
+import io.redlock.text.Brief;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -59,6 +60,9 @@ final class LocalQueues {
     queue.add(call);
     for (String name : call.choices()) {
       choices.computeIfAbsent(name, absent -> new LinkedHashSet<>(2)).add(queue);
+    }
+    if (queue.isWaitingForItself(call)) {
+      Log.LOG.warn("{} waits for {}, which it holds", Thread.currentThread(), Brief.names(names));
     }
     return queue.mayAsk(call);
   }

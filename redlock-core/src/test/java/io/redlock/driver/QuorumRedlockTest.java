@@ -54,6 +54,25 @@ class QuorumRedlockTest {
   }
 
   @Test
+  void threadThatWaitsForItselfIsWarned() throws InterruptedException {
+    bed.script(Bed::yes);
+    Lease lease = bed.redlock.acquire(Bed.REQUEST);
+    String warning = Thread.currentThread() + " waits for app:orders/42, which it holds";
+    CompletableFuture<Void> frees =
+        CompletableFuture.runAsync(
+            () -> {
+              while (!log.newWarnings().contains(warning)) {
+                Thread.onSpinWait();
+              }
+              lease.close();
+            });
+    bed.redlock.acquire(Bed.REQUEST.waitUpTo(Duration.ofDays(1))).close();
+    frees.join();
+    bed.redlock.acquire(Bed.REQUEST.waitUpTo(Duration.ofDays(1))).close();
+    assertEquals(List.of(), log.newWarnings());
+  }
+
+  @Test
   void interruptedThreadDoesNotBeginToWait() {
     Thread.currentThread().interrupt();
     assertThrows(InterruptedException.class, () -> bed.redlock.tryAcquire(Bed.REQUEST));
