@@ -1,7 +1,6 @@
 package io.redlock.driver;
 
 import io.redlock.ExtendResult;
-import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.Votes;
@@ -18,34 +17,18 @@ import org.jspecify.annotations.Nullable;
 /** One extend of one lease. */
 final class Extension extends Fanout {
 
-  /** A lease that can be extended. */
-  interface Extendable extends Lease {
-    /** Returns true if its holder has released it. */
-    boolean isReleased();
-
-    /** Takes notice that its deadline may have moved. Called under the owner's lock. */
-    void lengthened();
-
-    /** Ends the lease, unless it has ended. Called under the owner's lock. */
-    void ends(LeaseEnd how);
-
-    /** Ends the lease, unless it has ended, and reports that. */
-    void lose(LeaseEnd how);
-  }
-
   private static final LeaseEnd TOO_LATE =
       new LeaseEnd(Cause.EXPIRED, "its deadline came before the extension");
   private static final LeaseEnd NOT_HELD =
       new LeaseEnd(Cause.REFUSED, "too few nodes still hold it");
 
   final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
-  private final Extendable lease;
+  private final Owner.Held lease;
   private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
   private final ExtendResult unknown;
   private String freedBy = ""; // guarded by owner
-  private LeaseEnd unexplained = NOT_HELD; // guarded by owner; a loss that has no memory for more
 
-  Extension(Extendable lease, Owner owner, NodeRequest extend, Extending begun, long timeoutNanos) {
+  Extension(Owner.Held lease, Owner owner, NodeRequest extend, Extending begun, long timeoutNanos) {
     super(owner, extend, begun.tag(), begun.round().startNanos(), timeoutNanos);
     this.lease = lease;
     this.unknown = ExtendResult.unknown(owner.context.noVotes);
@@ -60,30 +43,24 @@ final class Extension extends Fanout {
   @Override
   void decided(Turn decision) {
     lease.lengthened();
-    unexplained = decision.outcome() == Outcome.EXPIRED ? TOO_LATE : NOT_HELD;
+    if (decision.outcome() == Outcome.EXPIRED) {
+      lease.ends(TOO_LATE);
+    } else if (decision.outcome() == Outcome.REFUSED) {
+      String operator = freedBy.isEmpty() ? "" : "an operator set it free (" + freedBy + "): ";
+      lease.ends(new LeaseEnd(Cause.REFUSED, operator + "too few nodes still hold it: " + votes()));
+    }
   }
 
   @Override
   Runnable report(Turn decision) {
-    Outcome outcome = decision.outcome();
     Votes votes = votes();
-    LeaseEnd lost =
-        switch (outcome) {
-          case REFUSED -> new LeaseEnd(Cause.REFUSED, refusal(votes));
-          case EXPIRED -> TOO_LATE;
-          default -> null;
-        };
-    return () -> {
-      if (lost != null) {
-        lease.lose(lost);
-      }
-      finish(
-          switch (outcome) {
-            case EXTENDED -> ExtendResult.extended(lease.remaining(), votes);
-            case UNKNOWN -> ExtendResult.unknown(votes);
-            default -> ExtendResult.lost(votes);
-          });
-    };
+    return () ->
+        finish(
+            switch (decision.outcome()) {
+              case EXTENDED -> ExtendResult.extended(lease.remaining(), votes);
+              case UNKNOWN -> ExtendResult.unknown(votes);
+              default -> ExtendResult.lost(votes);
+            });
   }
 
   @Override
@@ -91,18 +68,10 @@ final class Extension extends Fanout {
     synchronized (owner) {
       owner.tenure.failed(tag, owner.context.ticker.monotonicNanos());
       if (owner.tenure.phase() == Phase.LOST) {
-        lease.ends(unexplained);
+        lease.ends(NOT_HELD); // unless there was memory to say more
       }
     }
     return () -> future.complete(unknown);
-  }
-
-  private String refusal(Votes votes) {
-    String operator;
-    synchronized (owner) {
-      operator = freedBy.isEmpty() ? "" : "an operator set it free (" + freedBy + "): ";
-    }
-    return operator + "too few nodes still hold it: " + votes;
   }
 
   /** Passes the result to the holder and the listeners. */

@@ -26,7 +26,7 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /** The lease of a holder. Ends once; after that only its release goes on. */
-final class HeldLease implements Extension.Extendable, Owner.Holder {
+final class HeldLease implements Owner.Held {
 
   private static final LeaseEnd RELEASED = new LeaseEnd(Cause.RELEASED, "by its holder");
 
@@ -259,8 +259,7 @@ final class HeldLease implements Extension.Extendable, Owner.Holder {
    * Ends the lease, unless it has ended. Keeps its keys until its deadline, or until its holder
    * releases it: in the loss margin the holder has time to stop.
    */
-  @Override
-  public void lose(LeaseEnd how) {
+  void lose(LeaseEnd how) {
     synchronized (owner) {
       ends(how);
     }

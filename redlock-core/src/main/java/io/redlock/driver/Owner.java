@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseRequest;
@@ -47,8 +48,8 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
     void end();
   }
 
-  /** Whose lease it is. */
-  interface Holder {
+  /** Its lease, which keeps its own end. */
+  interface Held extends Lease {
     /** Begins the extend that is due. */
     void extend(Due due, long nowNanos, long nowWallMicros);
 
@@ -57,6 +58,12 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
 
     /** Returns the report of its end once, when that has come. Called under the owner's lock. */
     @Nullable Runnable takeReport();
+
+    /** Takes notice that its deadline may have moved. Called under the owner's lock. */
+    void lengthened();
+
+    /** Returns true if its holder has released it. */
+    boolean isReleased();
   }
 
   private static final NodeReply NOT_SENT = NodeReply.unknown("not sent");
@@ -76,7 +83,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
   final @Nullable QueuePlace place;
 
   private final List<Round> rounds = new ArrayList<>(1); // guarded by this, as what follows
-  private @Nullable Holder holder; // once it has acquired a lease
+  private @Nullable Held lease; // once it has acquired one
   private int resets; // nodes that were reset since it entered, as bits
 
   private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
@@ -120,7 +127,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
     synchronized (this) {
       due = tenure.due(nowNanos, nowWallMicros);
       if (due != Due.RELEASE) {
-        ended = holder == null ? null : holder.takeReport();
+        ended = lease == null ? null : lease.takeReport();
         round = ended == null ? dueRound(nowNanos) : null;
       }
       boolean isIdle = due == Due.NOTHING && ended == null && round == null;
@@ -181,7 +188,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
     switch (due) {
       case NOTHING -> settle(nowNanos);
       case LOSS -> expire(nowNanos, nowWallMicros);
-      case RENEWAL, CONFIRMATION -> holder().extend(due, nowNanos, nowWallMicros);
+      case RENEWAL, CONFIRMATION -> lease().extend(due, nowNanos, nowWallMicros);
       case END -> {
         synchronized (this) {
           tenure.end(true); // R4
@@ -195,10 +202,10 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
 
   // The lease.
 
-  /** Sets whose lease it is, before others can find that. */
-  void hold(Holder held, long nowNanos) {
+  /** Sets its lease, before others can find that. */
+  void hold(Held held, long nowNanos) {
     assert Thread.holdsLock(this);
-    holder = held;
+    lease = held;
     for (int node = 0; node < pending.length; node++) {
       if ((resets & 1 << node) != 0) {
         tenure.reset(node, nowNanos);
@@ -206,13 +213,13 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
     }
   }
 
-  private synchronized Holder holder() {
-    return Objects.requireNonNull(holder);
+  private Held lease() {
+    return Objects.requireNonNull(held());
   }
 
-  /** Returns whose lease it is; null if it has none. */
-  synchronized @Nullable Holder held() {
-    return holder;
+  /** Returns its lease; null if it has none. */
+  synchronized @Nullable Held held() {
+    return lease;
   }
 
   /** Does what is due, the loss of the lease first, also if another thread is at it. */
@@ -223,8 +230,8 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
   }
 
   private synchronized void expire(long nowNanos, long nowWallMicros) {
-    if (holder != null && tenure.due(nowNanos, nowWallMicros) == Due.LOSS) {
-      holder.ends(expiry(nowNanos));
+    if (lease != null && tenure.due(nowNanos, nowWallMicros) == Due.LOSS) {
+      lease.ends(expiry(nowNanos));
     }
   }
 
