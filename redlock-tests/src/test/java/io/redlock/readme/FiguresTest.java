@@ -296,13 +296,13 @@ class FiguresTest {
   void targetsOfThePageOnSpeedAreThoseOfTheBenchmark() throws IOException {
     Map<String, String> measured = new LinkedHashMap<>();
     Set<String> missed = new TreeSet<>();
-    Pattern.compile("(?m)^\\| (.+? \\| .+?) \\| (\\S+).*? \\| (met|\\*\\*not met\\*\\*) \\|$")
+    Pattern.compile("(?m)^\\| (.+? \\| .+?) \\| (\\S+).*? \\| (\\*\\*not met\\*\\*)? \\|$")
         .matcher(Repository.read("docs/measured/benchmarks.md"))
         .results()
         .forEach(
             row -> {
               measured.put(row.group(1), row.group(2));
-              if (!row.group(3).equals("met")) {
+              if (row.group(3) != null) {
                 missed.add(row.group(1));
               }
             });
