@@ -33,6 +33,8 @@ final class Caller implements AutoCloseable {
   private @Nullable Lease lease;
   private Duration ttl = Duration.ZERO;
   private long acquiredNanos;
+  private volatile boolean isCampaigning; // it asks for the next term
+  private boolean isOver; // guarded by this; its campaign
 
   /**
    * @param untold counts the leases of whose end nobody has been told yet
@@ -95,24 +97,37 @@ final class Caller implements AutoCloseable {
   Leadership campaign(LeaseRequest request, Runnable work) {
     Duration hour = Duration.ofHours(1);
     LeaseRequest renewed = request.renewFor(hour);
+    isCampaigning = true;
     journal.write(call(renewed, hour));
     return redlock.lead(
         request.resources().iterator().next(),
         request.ttl(),
         hour,
         (term, leadership) -> {
+          isCampaigning = false;
           got(term, renewed);
           try {
             work.run();
           } finally {
-            journal.note("%s yields token=%s", name, term.fencingToken());
-            journal.write(call(renewed, hour));
+            yields(term, call(renewed, hour));
           }
         });
   }
 
-  void campaignIsOver() {
-    journal.note("%s refused result=Closed why=closed", name);
+  private synchronized void yields(Lease term, HistoryEvent next) {
+    journal.note("%s yields token=%s", name, term.fencingToken());
+    if (!isOver) {
+      isCampaigning = true;
+      journal.write(next);
+    }
+  }
+
+  /** Closing waits for the work only so long, so that a term may end after this. */
+  synchronized void campaignIsOver() {
+    isOver = true;
+    if (isCampaigning) {
+      journal.note("%s refused result=Closed why=closed", name);
+    }
   }
 
   private void ended(Lease over, LeaseEnd end, boolean renewed) {
