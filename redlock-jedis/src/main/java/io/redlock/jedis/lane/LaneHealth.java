@@ -391,8 +391,8 @@ final class LaneHealth {
   private void log(State before, NodeStatus after, int lost) {
     State state = after.state();
     boolean isDown = state == State.DOWN;
-    boolean isToldLater = // by the tick, or when it ends
-        state == State.SILENT || lost > FLAPS_LOGGED || lost == FLAPS_LOGGED && !isDown;
+    boolean isCounted = isDown ? lost > FLAPS_LOGGED : state == State.UP && lost >= FLAPS_LOGGED;
+    boolean isToldLater = state == State.SILENT || isCounted; // by the tick, or when it ends
     if (isDown && lost == FLAPS_LOGGED) {
       LOG.warn("node {} comes and goes: {}", node, after.reason().orElse(""));
     } else if (isToldLater
