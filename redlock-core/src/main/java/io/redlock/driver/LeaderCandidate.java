@@ -26,12 +26,12 @@ final class LeaderCandidate implements Leadership {
   private final ServiceContext context;
   private final LeaseRequest request;
   private final Work work;
-  private final Function<LeaseRequest, AcquireLoop> calls;
+  private final Function<LeaseRequest, AcquireCall> calls;
   private final ThreadFactory threads;
   private final long ttlNanos;
 
   private Phase phase = Phase.STARTS; // guarded by this
-  private @Nullable AcquireLoop call; // guarded by this; the last one
+  private @Nullable AcquireCall call; // guarded by this; the last one
   private boolean isCallStarted; // guarded by this
   private @Nullable LeaderTerm term; // guarded by this; null unless this candidate holds a lease
   private @Nullable Cancellable pause; // guarded by this
@@ -56,7 +56,7 @@ final class LeaderCandidate implements Leadership {
       ServiceContext context,
       LeaseRequest request,
       Work work,
-      Function<LeaseRequest, AcquireLoop> calls,
+      Function<LeaseRequest, AcquireCall> calls,
       ThreadFactory threads) {
     LeaseRequest patient = request.fair().waitUpTo(ENDLESS);
     this.context = context;
@@ -80,7 +80,7 @@ final class LeaderCandidate implements Leadership {
   }
 
   private void call() {
-    AcquireLoop next = calls.apply(request);
+    AcquireCall next = calls.apply(request);
     next.result().whenComplete((result, failure) -> called(next, result, failure));
     synchronized (this) {
       phase = Phase.CALLS;
@@ -99,7 +99,7 @@ final class LeaderCandidate implements Leadership {
   }
 
   private void called(
-      AcquireLoop done, @Nullable AcquireResult result, @Nullable Throwable failure) {
+      AcquireCall done, @Nullable AcquireResult result, @Nullable Throwable failure) {
     if (result != null && result.lease().isPresent()) {
       lead(done, (HeldLease) result.lease().get());
     } else { // its wait has no end
@@ -107,7 +107,7 @@ final class LeaderCandidate implements Leadership {
     }
   }
 
-  private void failed(@Nullable AcquireLoop done, @Nullable Throwable failure) {
+  private void failed(@Nullable AcquireCall done, @Nullable Throwable failure) {
     boolean goesOn;
     synchronized (this) {
       if (phase == Phase.OVER || done != null && (phase != Phase.CALLS || call != done)) {
@@ -160,7 +160,7 @@ final class LeaderCandidate implements Leadership {
    * @return false if this candidate does nothing more
    */
   boolean check() {
-    AcquireLoop done = null;
+    AcquireCall done = null;
     LeaderTerm led = null;
     boolean isOverdue = false;
     synchronized (this) {
@@ -176,7 +176,7 @@ final class LeaderCandidate implements Leadership {
       }
     }
     if (done != null && done.result().isDone()) {
-      AcquireLoop known = done;
+      AcquireCall known = done;
       known.result().whenComplete((result, failure) -> called(known, result, failure));
     }
     if (led != null) {
@@ -188,7 +188,7 @@ final class LeaderCandidate implements Leadership {
     return true;
   }
 
-  private void lead(AcquireLoop done, HeldLease lease) {
+  private void lead(AcquireCall done, HeldLease lease) {
     LeaderTerm next = new LeaderTerm(context, lease, this, work, request.ttl(), this::released);
     boolean wanted;
     synchronized (this) {
@@ -238,7 +238,7 @@ final class LeaderCandidate implements Leadership {
 
   @Override
   public Optional<String> leader() {
-    AcquireLoop last;
+    AcquireCall last;
     synchronized (this) {
       last = call;
     }
@@ -263,7 +263,7 @@ final class LeaderCandidate implements Leadership {
 
   @Override
   public void close() {
-    AcquireLoop last;
+    AcquireCall last;
     synchronized (this) {
       closed = true;
       last = phase == Phase.CALLS && isCallStarted ? call : null; // else its own thread cancels it

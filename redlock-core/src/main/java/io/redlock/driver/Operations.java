@@ -60,7 +60,7 @@ final class Operations implements RedlockOperations {
   @Override
   public List<WaitStatus> waits() {
     Map<Set<String>, WaitStatus> waits = new HashMap<>();
-    for (AcquireLoop call : context.calls.keySet()) {
+    for (AcquireCall call : context.calls.keySet()) {
       WaitStatus wait = call.status();
       if (wait != null) {
         waits.merge(wait.resources(), wait, WaitStatus::and);
@@ -103,7 +103,7 @@ final class Operations implements RedlockOperations {
 
   private Inspection inspection(String resource, List<Answer> answers) {
     if (context.closed.get()) {
-      throw AcquireLoop.closed();
+      throw AcquireCall.closed();
     }
     return new Inspection(
         resource,
@@ -154,7 +154,7 @@ final class Operations implements RedlockOperations {
   private CompletableFuture<FreeResult> freeing(String resource, long token) {
     String key = key(resource, "set free");
     if (context.closed.get()) {
-      throw AcquireLoop.closed();
+      throw AcquireCall.closed();
     }
     return look(key).thenCompose(inspected -> free(key, token, inspected));
   }

@@ -30,7 +30,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The lock service: all methods of {@link Redlock}, over {@link AcquireLoop}. */
+/** The lock service: all methods of {@link Redlock}, over {@link AcquireCall}. */
 final class QuorumRedlock implements Redlock {
 
   private final ServiceContext context;
@@ -65,7 +65,7 @@ final class QuorumRedlock implements Redlock {
     context.scheduler.watch(context.agenda::check);
     context.scheduler.watch(context.callbacks::check);
     context.scheduler.watch(context.queues::check);
-    context.scheduler.watch(() -> context.calls.keySet().forEach(AcquireLoop::check));
+    context.scheduler.watch(() -> context.calls.keySet().forEach(AcquireCall::check));
     context.scheduler.watch(() -> candidates.removeIf(candidate -> !candidate.check()));
     for (int node = 0; node < context.nodes.size(); node++) {
       context.nodes.get(node).start(context.ticker, context.scheduler, new NodeObserver(node));
@@ -121,14 +121,14 @@ final class QuorumRedlock implements Redlock {
     return call(request).await();
   }
 
-  private AcquireLoop call(LeaseRequest request) {
-    return new AcquireLoop(context, request);
+  private AcquireCall call(LeaseRequest request) {
+    return new AcquireCall(context, request);
   }
 
   @Override
   public CompletableFuture<AcquireResult> acquireAsync(LeaseRequest request) {
     check(request);
-    AcquireLoop loop = call(request);
+    AcquireCall loop = call(request);
     CompletableFuture<AcquireResult> future = context.callbacks.pass(loop.result());
     future.whenComplete(
         (result, failure) -> {
@@ -220,7 +220,7 @@ final class QuorumRedlock implements Redlock {
     check(request);
     Objects.requireNonNull(work, "work is null: give the work of the leader");
     if (isClosed()) {
-      throw AcquireLoop.closed();
+      throw AcquireCall.closed();
     }
     ThreadFactory daemons =
         LibraryThread.named("redlock-leader-" + request.resources().iterator().next());

@@ -49,11 +49,11 @@ final class ReentrantLease implements LeaseLock {
   private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);
 
   private final LeaseRequest request;
-  private final Function<LeaseRequest, AcquireLoop> calls;
+  private final Function<LeaseRequest, AcquireCall> calls;
   private final Holds holds;
   private final Object lock;
 
-  ReentrantLease(LeaseRequest request, Function<LeaseRequest, AcquireLoop> calls, Holds holds) {
+  ReentrantLease(LeaseRequest request, Function<LeaseRequest, AcquireCall> calls, Holds holds) {
     this.request = request;
     this.calls = calls;
     this.holds = holds;

@@ -47,7 +47,7 @@ final class ServiceContext {
    * The open calls, and their numbers. Not under a monitor: a lane would wait for it behind a
    * virtual thread, which waits for thousands of others to be scheduled.
    */
-  final Map<AcquireLoop, Long> calls = new ConcurrentHashMap<>();
+  final Map<AcquireCall, Long> calls = new ConcurrentHashMap<>();
 
   final AtomicLong callNumbers = new AtomicLong();
 

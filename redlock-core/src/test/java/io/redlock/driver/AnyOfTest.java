@@ -160,10 +160,10 @@ class AnyOfTest {
 
   @Test
   void callThatIsCancelledWhileItChoosesAsksNoNode() {
-    AcquireLoop loop = AcquireLoopTest.loop(bed, permits(3).waitUpTo(WAIT));
+    AcquireCall loop = AcquireCallTest.loop(bed, permits(3).waitUpTo(WAIT));
     bed.time.whenRead(
         () -> {
-          if (Thread.holdsLock(loop.attempts)) {
+          if (Thread.holdsLock(loop)) {
             bed.time.whenRead(() -> {});
             loop.cancel();
           }

@@ -152,7 +152,7 @@ final class CandidateLife implements Scenes.Actor {
             this::work,
             asked -> {
               beforeCall.run();
-              return new AcquireLoop(bed.context, asked);
+              return new AcquireCall(bed.context, asked);
             },
             task -> {
               Thread thread = factory.newThread(task);

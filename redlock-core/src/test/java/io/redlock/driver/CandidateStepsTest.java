@@ -45,7 +45,7 @@ class CandidateStepsTest {
             bed.context,
             LeaseRequest.of("orders/42", SECOND),
             this::work,
-            asked -> new AcquireLoop(bed.context, asked),
+            asked -> new AcquireCall(bed.context, asked),
             this::later);
 
     Life(int step, Event event) {

@@ -108,7 +108,7 @@ class LeaderCandidateTest {
               closed.complete(lease);
               goesOn.await();
             },
-            request -> new AcquireLoop(bed.context, request),
+            request -> new AcquireCall(bed.context, request),
             work -> {
               Thread worker = new Thread(work);
               workers.add(worker);

@@ -76,7 +76,7 @@ final class LockLife implements Scenes.Actor {
             default -> throw new IllegalArgumentException(term);
           };
     }
-    return new ReentrantLease(request, asked -> AcquireLoopTest.loop(bed, asked), holds);
+    return new ReentrantLease(request, asked -> AcquireCallTest.loop(bed, asked), holds);
   }
 
   private String use(String command, String rest) {

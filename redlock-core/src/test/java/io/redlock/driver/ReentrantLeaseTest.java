@@ -33,8 +33,8 @@ class ReentrantLeaseTest {
   private final LeaseLock lock =
       new ReentrantLease(REQUEST, this::call, new ReentrantLease.Holds());
 
-  private AcquireLoop call(LeaseRequest request) {
-    return AcquireLoopTest.loop(bed, request);
+  private AcquireCall call(LeaseRequest request) {
+    return AcquireCallTest.loop(bed, request);
   }
 
   @TestFactory

@@ -1,10 +1,10 @@
 package io.redlock.driver;
 
-import static io.redlock.driver.AcquireLoopTest.PATIENT;
-import static io.redlock.driver.AcquireLoopTest.attempts;
-import static io.redlock.driver.AcquireLoopTest.grants;
-import static io.redlock.driver.AcquireLoopTest.lease;
-import static io.redlock.driver.AcquireLoopTest.loop;
+import static io.redlock.driver.AcquireCallTest.PATIENT;
+import static io.redlock.driver.AcquireCallTest.attempts;
+import static io.redlock.driver.AcquireCallTest.grants;
+import static io.redlock.driver.AcquireCallTest.lease;
+import static io.redlock.driver.AcquireCallTest.loop;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -150,7 +150,7 @@ class RetryPausesTest {
   @Test
   void timerThatIsOvertakenByTheNextRefusalLeavesThePauseToTheStrategy() {
     Bed thoughtful = thoughtful(20);
-    AcquireLoop loop = loop(thoughtful, PATIENT);
+    AcquireCall loop = loop(thoughtful, PATIENT);
     loop.start();
     thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
     thoughtful.time.whenRead(

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a call does from its start to its end, where {@link ServiceScenesTest} does not show it. */
-class AcquireLoopTest {
+class AcquireCallTest {
 
   static final LeaseRequest PATIENT = Bed.REQUEST.waitUpTo(Duration.ofSeconds(1));
 
@@ -45,13 +45,13 @@ class AcquireLoopTest {
     return bed.node(0).asked(Grant.class).size();
   }
 
-  static AcquireLoop loop(Bed bed, LeaseRequest request) {
-    return new AcquireLoop(bed.context, request);
+  static AcquireCall loop(Bed bed, LeaseRequest request) {
+    return new AcquireCall(bed.context, request);
   }
 
   @Test
   void callThatEndsDuringTheFanOutTellsWhenItsReleaseWasSent() {
-    AcquireLoop loop = loop(bed, PATIENT);
+    AcquireCall loop = loop(bed, PATIENT);
     bed.script(Bed::yes);
     bed.node(1)
         .script(
@@ -68,7 +68,7 @@ class AcquireLoopTest {
 
   @Test
   void callThatHasFailedIsNotEndedAgain() {
-    AcquireLoop loop = loop(bed, PATIENT);
+    AcquireCall loop = loop(bed, PATIENT);
     loop.start();
     assertTrue(loop.fail().isPresent());
     assertTrue(loop.fail().isEmpty());
@@ -79,7 +79,7 @@ class AcquireLoopTest {
 
   @Test
   void closeDoesNotEndACallThatIsHandingItsLeaseOut() {
-    AcquireLoop loop = loop(bed, PATIENT);
+    AcquireCall loop = loop(bed, PATIENT);
     List<Boolean> ended = new ArrayList<>();
     loop.start().thenRun(() -> ended.add(loop.fail().isPresent()));
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);

@@ -1,0 +1,662 @@
+package io.redlock.driver;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.By;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.RetryStrategy.Cause;
+import io.redlock.WaitStatus;
+import io.redlock.driver.CallState.Phase;
+import io.redlock.protocol.LookRound;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Scheduler.Cancellable;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One call for a lease: attempts, each with a new owner id, and the pauses between them, until one
+ * succeeds or the wait ends. {@link CallState} decides what to do; this class adds the monitor, the
+ * timer, the attempts, its place in the queues, and its future. Needs no thread of its own;
+ * blocking calls wait for its future.
+ */
+final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attempt.Caller {
+
+  private static final int CAUSES = Cause.values().length;
+
+  private final ServiceContext context;
+  private final LeaseRequest request;
+  private final List<String> names;
+  private final Listeners listeners;
+  private final FlightEvents.@Nullable Acquire event;
+  private final long startNanos;
+  private final long maxWaitNanos;
+  private final CompletableFuture<AcquireResult> result = new CompletableFuture<>();
+  private volatile @Nullable QueuePlace place; // null unless the request is fair and has started
+  private volatile @Nullable Throwable failure; // of this library
+  private volatile boolean blocks; // a thread waits for it
+  private boolean wasDone; // at the last check, though it had not left
+  private final @Nullable NameChoice choice; // guarded by this; null if it wants all names
+  private int passPlan = -1; // guarded by this; the plan during the pass through the names
+  private long passNanos; // guarded by this; when that pass began
+  private final int[] failures = new int[CAUSES]; // guarded by this; of each cause
+  private @Nullable AttemptEnd lastRefusal; // guarded by this
+  private boolean isStrategyBusy; // guarded by this; asked, perhaps for an older plan
+
+  private String owner = ""; // set before other threads know the call
+  private CallState state; // guarded by this
+  private @Nullable Owner running; // guarded by this; null between attempts
+  private @Nullable Cancellable timer; // guarded by this; of the current plan
+  private boolean isStarting; // guarded by this; a thread is in ask()
+  private long started; // guarded by this; the number of attempts
+
+  AcquireCall(ServiceContext context, LeaseRequest request) {
+    this.context = context;
+    this.request = request;
+    this.names = context.settings.names(request);
+    this.listeners = context.listeners.ofCall(request);
+    this.event = FlightEvents.acquiring();
+    this.startNanos = context.ticker.monotonicNanos();
+    this.maxWaitNanos = request.waitUpTo().map(Settings::saturatedNanos).orElse(0L);
+    this.choice =
+        request.isAnyOf() ? new NameChoice(List.copyOf(request.resources()), names) : null;
+    this.state =
+        CallState.begin(
+            new CallState.Rules(
+                request.isFair(),
+                request.isUnlessHeld(),
+                context.quorum,
+                Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl())),
+                context.settings.nodeTimeoutNanos()));
+  }
+
+  @Override
+  public List<String> names() {
+    return request.isAnyOf() ? NameChoice.queueNames(names) : names;
+  }
+
+  @Override
+  public List<String> choices() {
+    return request.isAnyOf() ? names : List.of();
+  }
+
+  @Override
+  public boolean isFair() {
+    return request.isFair();
+  }
+
+  @Override
+  public boolean isShared() {
+    return request.isShared();
+  }
+
+  @Override
+  public boolean blocks() {
+    return blocks;
+  }
+
+  @Override
+  public long sinceNanos() {
+    return startNanos;
+  }
+
+  /** Returns the result to come, also before the start. */
+  CompletableFuture<AcquireResult> result() {
+    return result;
+  }
+
+  /** Starts the call. Draws its ids here, on the caller's thread: their source may block. */
+  CompletableFuture<AcquireResult> start() {
+    try {
+      return begin();
+    } catch (Error e) { // no memory: it may be queued, and a check ends it
+      failure = e;
+      throw e;
+    }
+  }
+
+  private CompletableFuture<AcquireResult> begin() {
+    QueuePlace drawn;
+    try {
+      drawn = isFair() ? context.fairWaiters.place(waits(), isShared()) : null;
+      owner = context.ownerIds.get(request.note());
+    } catch (IllegalStateException failure) {
+      fail(failure);
+      return result;
+    }
+    place = drawn; // from here on other threads find this call: all that they read is set
+    context.calls.put(this, context.callNumbers.incrementAndGet());
+    if (drawn != null) {
+      context.fairWaiters.enter(drawn, this);
+    }
+    if (context.closed.get()) {
+      fail(); // close() may find it as well
+    } else {
+      boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
+      long leftNanos = leftNanos();
+      step(now -> now.joined(mayAsk, leftNanos));
+    }
+    return result;
+  }
+
+  private boolean waits() {
+    return maxWaitNanos > 0;
+  }
+
+  /** Returns true if it takes its turn among the waiting calls of this service. */
+  private boolean isQueued() {
+    return waits() && !request.isUnlessHeld();
+  }
+
+  /** Returns how it waits; null for a call without a wait, and for one that has ended. */
+  @Nullable WaitStatus status() {
+    return waits() && !result.isDone()
+        ? new WaitStatus(request.resources(), 1, sinceStart())
+        : null;
+  }
+
+  private Duration sinceStart() {
+    return Duration.ofNanos(sinceStartNanos());
+  }
+
+  private long sinceStartNanos() {
+    return context.ticker.monotonicNanos() - startNanos;
+  }
+
+  /** Returns the rest of its wait. */
+  private long leftNanos() {
+    return maxWaitNanos - sinceStartNanos();
+  }
+
+  /** Starts, and waits for the result; an interrupt cancels the call. */
+  AcquireResult await() throws InterruptedException {
+    blocks = true;
+    try {
+      return held(Blocking.await(start(), context.scheduler));
+    } catch (InterruptedException | Error e) { // no memory to wait
+      cancel();
+      throw e;
+    }
+  }
+
+  /** Starts, and waits for the result; an interrupt does not end the wait. */
+  AcquireResult awaitUninterruptibly() {
+    blocks = true;
+    return held(Blocking.uninterruptibly(start(), context.scheduler));
+  }
+
+  /** Notes the thread that holds the lease, to warn it when it waits for itself. */
+  private static AcquireResult held(AcquireResult result) {
+    if (result.lease().orElse(null) instanceof HeldLease lease) {
+      lease.acquiredBy(Thread.currentThread());
+    }
+    return result;
+  }
+
+  /** Cancels the call; every grant, also a later one, is released. */
+  void cancel() {
+    if (result.completeExceptionally(new CancellationException())) {
+      stopAndReport();
+    } else {
+      lease().ifPresent(Lease::close); // its caller has given up
+    }
+  }
+
+  /**
+   * Ends the call because the service is closed.
+   *
+   * @return the owner that is released; empty if there is none, or if a lease is being handed out
+   */
+  Optional<Owner> fail() {
+    return fail(closed());
+  }
+
+  static IllegalStateException closed() {
+    return new IllegalStateException("this Redlock is closed");
+  }
+
+  @Override
+  public void failed(Throwable why) {
+    failure = why;
+    if (result.isDone()) {
+      Log.LOG.error("{} failed after its end; this is a defect of the lock library", request, why);
+    }
+    fail(why instanceof RuntimeException failure ? failure : new IllegalStateException(why));
+  }
+
+  /** Ends the call if memory was too short to end it. Called about once a second. */
+  void check() {
+    Throwable why = failure;
+    if (result.isDone()) {
+      if (wasDone) {
+        end();
+        leave();
+      }
+      wasDone = true;
+    } else if (why != null) {
+      failed(why);
+    }
+  }
+
+  private Optional<Owner> fail(RuntimeException why) {
+    return result.completeExceptionally(why) ? stopAndReport() : Optional.empty();
+  }
+
+  /** Stops a call that ends without a result. It must stop even if it cannot be reported. */
+  private Optional<Owner> stopAndReport() {
+    try {
+      return stop();
+    } finally {
+      Duration waited = sinceStart();
+      listeners.report(listener -> listener.onGiveUp(request, waited));
+    }
+  }
+
+  @Override
+  public boolean hasTaken(Lease lease) {
+    return lease().orElse(null) == lease; // needs no memory
+  }
+
+  /** Returns the lease of its result; empty if it has none. */
+  private Optional<Lease> lease() {
+    return hasResult() ? result.join().lease() : Optional.empty();
+  }
+
+  private boolean hasResult() {
+    return result.isDone() && !result.isCompletedExceptionally();
+  }
+
+  /** Returns true if the call ended with this result. */
+  boolean yielded(@Nullable AcquireResult yielded) {
+    return yielded != null && hasResult() && result.join() == yielded;
+  }
+
+  private Optional<Owner> stop() {
+    Owner unfinished = end();
+    try {
+      if (unfinished == null) {
+        removeTickets();
+      } else {
+        unfinished.end();
+      }
+      return Optional.ofNullable(unfinished);
+    } finally {
+      leave();
+    }
+  }
+
+  /** Removes its tickets from the nodes, unless its owner has done so or will. */
+  private void removeTickets() {
+    if (place != null) {
+      place.removeTickets(context.nodes, names);
+    }
+  }
+
+  private void leave() {
+    if (place != null) {
+      context.fairWaiters.leave(place);
+    }
+    context.queues.leave(this);
+    context.calls.remove(this); // last: a check finds a call that has not left
+  }
+
+  /** Returns its place in the nodes' queues; null if it has none. */
+  private @Nullable QueuePlace place() {
+    QueuePlace own = place;
+    return own == null || !isShared() || !isQueued() || context.queues.isHead(this)
+        ? own
+        : own.passing(); // Q8
+  }
+
+  /** Returns true if it need not wait for other calls of this service. */
+  private boolean mayAsk() {
+    boolean hasTickets = place != null && place.hasTickets();
+    return !isQueued() || hasTickets || context.queues.mayAsk(this);
+  }
+
+  /** Ends with the last refusal. */
+  private void giveUp() {
+    AttemptEnd refusal = refusal();
+    removeTickets(); // before the result: its receiver may close the service at once
+    finish(
+        refusal != null ? refusal.result() : AcquireResult.contended(By.UNKNOWN, context.noVotes));
+  }
+
+  /** Returns the last refusal: that of the queue if this call has asked no node. */
+  private @Nullable AttemptEnd refusal() {
+    AttemptEnd refusal;
+    synchronized (this) {
+      refusal = lastRefusal;
+    }
+    return refusal != null ? refusal : context.queues.refusal(this);
+  }
+
+  /** Returns the label of the client that was in the way at last, if it is known. */
+  Optional<String> refusedBy() {
+    AttemptEnd refusal = refusal();
+    return refusal == null ? Optional.empty() : refusal.votes().holder();
+  }
+
+  /** Ends with this result. */
+  private void finish(AcquireResult end) {
+    try {
+      complete(end);
+    } finally {
+      finished(end.lease().isPresent());
+    }
+  }
+
+  private void finished(boolean isHeld) {
+    end(); // not before: a cancel meanwhile has to find the attempt that succeeded
+    leave();
+    if (isHeld && isShared()) {
+      context.queues.shared(names);
+    }
+  }
+
+  /** Gives the result to the caller, and reports it. Closes a lease that nobody wants any more. */
+  private void complete(AcquireResult end) {
+    Optional<Lease> lease = end.lease();
+    boolean wanted = result.complete(end);
+    if (wanted || lease.isPresent()) { // each lease is reported at its beginning and its end
+      FlightEvents.acquired(event, request, end);
+      Duration took = sinceStart();
+      listeners.report(listener -> listener.onAcquire(request, end, took));
+    }
+    if (!wanted) {
+      lease.ifPresent(Lease::close);
+    }
+  }
+
+  // The attempts.
+
+  @Override
+  public void proceed(long delayNanos) {
+    long leftNanos = leftNanos();
+    step(now -> now.moved(delayNanos, leftNanos));
+  }
+
+  @Override
+  public void woken(int node) {
+    QueuePlace own = place();
+    boolean hasTickets = own != null && own.hasTickets();
+    long leftNanos = leftNanos();
+    step(now -> now.woken(node, hasTickets, leftNanos));
+  }
+
+  /** Makes no more attempts. Returns the one under way; null if there is none. */
+  private synchronized @Nullable Owner end() {
+    Owner unfinished = running;
+    state = state.over();
+    running = null;
+    cancelTimer();
+    return unfinished;
+  }
+
+  /** Applies the event. If that begins a new plan, sets the timer and carries the plan out. */
+  private void step(UnaryOperator<CallState> event) {
+    try {
+      carryOut(event);
+    } catch (RuntimeException | Error e) { // a plan without a timer would never end
+      failed(e);
+    }
+  }
+
+  private void carryOut(UnaryOperator<CallState> event) {
+    CallState next;
+    synchronized (this) {
+      int plan = state.plan();
+      next = event.apply(state);
+      state = next;
+      if (next.plan() == plan) {
+        return;
+      }
+      cancelTimer();
+      if (next.isTimed()) {
+        int planned = next.plan();
+        timer = context.scheduler.schedule(() -> due(planned), next.nanos());
+      }
+    }
+    switch (next.phase()) {
+      case ASKS -> ask();
+      case PONDERS -> ponder(next);
+      case OVER -> giveUp();
+      default -> {}
+    }
+  }
+
+  private void cancelTimer() {
+    assert Thread.holdsLock(this);
+    if (timer != null) {
+      timer.cancel();
+      timer = null;
+    }
+  }
+
+  private void due(int plan) {
+    try {
+      comeDue(plan);
+    } catch (RuntimeException | Error e) { // the timer is used up
+      failed(e);
+    }
+  }
+
+  private void comeDue(int plan) {
+    boolean mayAsk = mayAsk();
+    long leftNanos = leftNanos();
+    step(
+        now ->
+            now.phase() == Phase.PONDERS && now.plan() == plan
+                ? pausedByDefault(now, leftNanos) // the strategy takes too long
+                : now.due(plan, mayAsk, leftNanos));
+  }
+
+  /**
+   * Makes attempts while the plan is to ask; a plan made meanwhile is carried out by the same loop.
+   */
+  private void ask() {
+    while (claimStart()) {
+      try {
+        askNext();
+      } catch (RuntimeException | Error e) {
+        failed(e);
+      } finally {
+        synchronized (this) {
+          isStarting = false;
+        }
+      }
+    }
+  }
+
+  private void askNext() {
+    Set<String> resources = request.resources();
+    List<String> keys = names;
+    boolean looks = false;
+    synchronized (this) {
+      if (choice != null) {
+        if (passPlan != state.plan()) {
+          passPlan = state.plan();
+          passNanos = context.ticker.monotonicNanos();
+          choice.begin(context.random, context.queues::isLeased);
+        }
+        looks = choice.next() == NameChoice.Step.LOOK;
+        resources = Collections.singleton(choice.current());
+        keys = looks ? choice.keysToLookAt() : List.of(choice.currentKey());
+        state = looks ? state.looks() : state;
+      }
+    }
+    if (looks) {
+      look(keys);
+    } else {
+      attempt(resources, keys);
+    }
+  }
+
+  private void attempt(Set<String> resources, List<String> keys) {
+    Owner next = new Owner(context, keys, nextOwner(), place(), listeners, request);
+    if (claimRun(next)) {
+      Attempt.start(next, request, resources, this);
+    }
+  }
+
+  private void look(List<String> keys) {
+    NodeRequest request = new NodeRequest.Look(keys, context.ticker.wallMicros());
+    Poll.ask(context, request, replies -> look(keys, replies).isDecided())
+        .thenAccept(
+            answers -> {
+              try {
+                looked(look(keys, Poll.replies(answers)));
+              } catch (RuntimeException | Error e) { // nobody else hears of it
+                failed(e);
+              }
+            });
+  }
+
+  private LookRound look(List<String> keys, List<@Nullable NodeReply> replies) {
+    return LookRound.of(context.quorum, keys.size(), replies);
+  }
+
+  private void looked(LookRound look) {
+    AttemptEnd refusal = null;
+    synchronized (this) {
+      state = state.looked();
+      NameChoice looking = Objects.requireNonNull(choice);
+      looking.looked(look, context.ticker.monotonicNanos());
+      if (isOver(looking)) {
+        refusal = lastRefusal;
+      }
+    }
+    if (refusal == null) {
+      ask();
+    } else {
+      refused(refusal);
+    }
+  }
+
+  private synchronized boolean claimStart() {
+    boolean may =
+        state.phase() == Phase.ASKS && running == null && !isStarting && !context.closed.get();
+    isStarting |= may;
+    return may;
+  }
+
+  /** Returns a unique owner id: that of the call, with a number from the second attempt on. */
+  private synchronized String nextOwner() {
+    started++;
+    return started == 1 ? owner : owner + "-" + started;
+  }
+
+  private synchronized boolean claimRun(Owner next) {
+    boolean asks = state.phase() == Phase.ASKS;
+    running = asks ? next : running;
+    return asks;
+  }
+
+  @Override
+  public void attempted(AttemptEnd outcome) {
+    if (outcome.lease() != null) {
+      finish(outcome.result());
+    } else if (ended(outcome)) {
+      ask();
+    } else {
+      refused(outcome);
+    }
+  }
+
+  /** Returns true if an attempt for another name follows. */
+  private synchronized boolean ended(AttemptEnd outcome) {
+    if (state.phase() != Phase.ASKS || choice == null || !outcome.isRefused()) {
+      return false;
+    }
+    choice.refused(outcome.heldRemainingMillis(), context.ticker.monotonicNanos());
+    if (isOver(choice)) {
+      return false;
+    }
+    lastRefusal = outcome;
+    running = null;
+    return true;
+  }
+
+  /** A pass takes two node timeouts at most. */
+  private boolean isOver(NameChoice pass) {
+    assert Thread.holdsLock(this);
+    return pass.next() == NameChoice.Step.OVER
+        || context.ticker.monotonicNanos() - passNanos > 2 * context.settings.nodeTimeoutNanos();
+  }
+
+  private void refused(AttemptEnd failed) {
+    AttemptEnd outcome;
+    synchronized (this) {
+      outcome =
+          choice == null
+              ? failed
+              : failed.remaining(choice.remainingMillis(context.ticker.monotonicNanos()));
+    }
+    if (isQueued()) {
+      context.queues.refused(this, outcome);
+    }
+    long leftNanos = leftNanos();
+    step(
+        now -> {
+          running = null;
+          lastRefusal = outcome;
+          failures[outcome.cause().ordinal()]++;
+          CallState next = now.refused(outcome, leftNanos);
+          if (next.clockLearned() && !now.clockLearned()) {
+            restart(place());
+          }
+          return next.phase() != Phase.PONDERS || asksStrategy()
+              ? next
+              : pausedByDefault(next, leftNanos);
+        });
+  }
+
+  private static void restart(@Nullable QueuePlace place) {
+    if (place != null) {
+      place.restart();
+    }
+  }
+
+  /** Returns true if the call asks its strategy, which may block; else the default decides. */
+  private boolean asksStrategy() {
+    assert Thread.holdsLock(this);
+    boolean asks = !isStrategyBusy && context.pauses.mayBlock();
+    isStrategyBusy |= asks;
+    return asks;
+  }
+
+  private CallState pausedByDefault(CallState now, long leftNanos) {
+    assert Thread.holdsLock(this);
+    Cause cause = Objects.requireNonNull(lastRefusal).cause();
+    long nanos = context.pauses.byDefaultNanos(failures[cause.ordinal()], cause);
+    return now.paused(now.plan(), nanos, leftNanos);
+  }
+
+  /** Asks the strategy on a callback thread, since it may block; the timer goes on. */
+  private void ponder(CallState asked) {
+    Cause cause;
+    int count;
+    synchronized (this) {
+      cause = Objects.requireNonNull(lastRefusal).cause();
+      count = failures[cause.ordinal()];
+    }
+    context.callbacks.other(
+        () -> {
+          long nanos = context.pauses.chosenNanos(count, cause);
+          long leftNanos = leftNanos();
+          step(
+              now -> {
+                isStrategyBusy = false;
+                return now.paused(asked.plan(), nanos, leftNanos);
+              });
+        });
+  }
+}
