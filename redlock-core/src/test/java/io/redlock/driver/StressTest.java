@@ -139,8 +139,8 @@ class StressTest {
       }
       assertNoFailure();
       until("every future is done", () -> futures.stream().allMatch(CompletableFuture::isDone));
+      until("no timer is left", () -> scheduler.pending.get() == 0); // so no grant is still queued
       until("no key is left", () -> nodes.stream().allMatch(node -> node.keys() == 0));
-      until("no timer is left", () -> scheduler.pending.get() == 0);
       assertEquals(0, lost.get(), "leases lost, seed " + seed);
     }
     for (ThreadedNode node : nodes) {
@@ -259,9 +259,9 @@ class StressTest {
   private static void until(String expectation, BooleanSupplier condition)
       throws InterruptedException {
     CountDownLatch never = new CountDownLatch(1);
-    for (int poll = 0; poll < 40_000 && !condition.getAsBoolean(); poll++) {
+    for (int poll = 0; !condition.getAsBoolean(); poll++) {
+      assertTrue(poll < 40_000, expectation);
       never.await(1, TimeUnit.MILLISECONDS);
     }
-    assertTrue(condition.getAsBoolean(), expectation);
   }
 }
