@@ -21,7 +21,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
@@ -51,8 +50,9 @@ final class ThreadWorld {
   private final Thread user = new Thread(this::callBack, "user");
   private final List<Thread> threads = new ArrayList<>();
   private final InMemoryServer server = new InMemoryServer(ticker);
-  private final List<WatchedNode> nodes = new ArrayList<>(); // of both services
+  private final List<LockNode.Observer> observers = new ArrayList<>(); // of both services
   private final List<Redlock> services = new ArrayList<>();
+  private volatile boolean isClosed;
   private Body end = () -> {};
 
   private final List<Future<?>> futures = new ArrayList<>(); // guarded by this, as all that follows
@@ -61,7 +61,6 @@ final class ThreadWorld {
   private final Map<Lease, Integer> ended = new HashMap<>();
   private @Nullable Throwable failure;
   private int ids;
-  private boolean isClosed;
 
   ThreadWorld() {
     for (int service = 0; service < 2; service++) {
@@ -70,8 +69,14 @@ final class ThreadWorld {
   }
 
   private Redlock connect(int service) {
-    WatchedNode node = new WatchedNode(new InMemoryNode("master", server));
-    nodes.add(node);
+    LockNode node =
+        new ForwardingNode(new InMemoryNode("master", server)) {
+          @Override
+          public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
+            observers.add(observer);
+            super.start(ticker, scheduler, observer);
+          }
+        };
     return RedlockBuilder.over(List.of(node))
         .callbackExecutor(service == 0 ? Runnable::run : callbacks::add)
         .ticker(ticker)
@@ -101,7 +106,7 @@ final class ThreadWorld {
     } catch (InterruptedException e) {
       return; // nothing is locked then
     } catch (IllegalStateException e) {
-      failUnless(isClosed(), e);
+      failUnless(isClosed, e);
     } catch (Throwable e) {
       failUnless(false, e);
     }
@@ -113,14 +118,8 @@ final class ThreadWorld {
 
   /** A service is closed with all that it holds; keys stay until their end. */
   void close(int service) {
-    synchronized (this) {
-      isClosed = true;
-    }
+    isClosed = true;
     services.get(service).close();
-  }
-
-  private synchronized boolean isClosed() {
-    return isClosed;
   }
 
   private synchronized void failUnless(boolean expected, Throwable why) {
@@ -181,7 +180,7 @@ final class ThreadWorld {
   /** The master loses all data, and each service notices. */
   void reset() {
     server.loseData();
-    nodes.forEach(node -> node.observer().onReset("lost its data"));
+    observers.forEach(observer -> observer.onReset("lost its data"));
   }
 
   /** Waits until nothing is due soon, and the user was told of all that has happened. */
@@ -214,14 +213,13 @@ final class ThreadWorld {
     synchronized (this) {
       futures.forEach(future -> check(future.isDone(), "a future does not complete"));
       check(services.stream().allMatch(s -> s.operations().waits().isEmpty()), "a call waits");
-      List<Object> left = new ArrayList<>();
+      List<Object> left = new ArrayList<>(server.locks().values());
       services.forEach(service -> left.addAll(service.operations().leases()));
-      left.addAll(server.locks().values());
       check(isClosed || left.isEmpty(), "left: " + left);
     }
     time.pass(Duration.ofHours(1));
     time.settle();
-    check(isClosed() || time.isEmpty(), "a timer is left");
+    check(isClosed || time.isEmpty(), "a timer is left");
     services.forEach(Redlock::close);
     time.end();
     user.interrupt();
@@ -351,24 +349,5 @@ final class ThreadWorld {
 
     @Override
     public void close() {} // it outlives the services
-  }
-
-  /** A node whose resets a test reports. */
-  private static final class WatchedNode extends ForwardingNode {
-    private @Nullable Observer observer; // set before any thread starts
-
-    WatchedNode(LockNode node) {
-      super(node);
-    }
-
-    Observer observer() {
-      return Objects.requireNonNull(observer);
-    }
-
-    @Override
-    public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
-      this.observer = observer;
-      super.start(ticker, scheduler, observer);
-    }
   }
 }
