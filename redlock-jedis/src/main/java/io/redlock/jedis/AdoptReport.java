@@ -17,10 +17,12 @@ public record AdoptReport(List<Node> nodes) {
 
   /** The outcome for one master. */
   public enum Outcome {
-    /** It was adopted: it votes from now on, or after its abstention if others are gone. */
+    /** It is a master of the set, which is founded now. */
     ADOPTED,
-    /** It was trusted before, and was not changed. */
-    ALREADY_TRUSTED,
+    /** The set was founded before, and this master was not changed. */
+    ALREADY_FOUNDED,
+    /** The list is the other one of a change of masters that is under way. */
+    OTHER_LIST,
     /** It cannot be adopted, and nothing was changed on it. */
     REFUSED,
     /** It did not answer, so it may have been changed or not: adopt again. */
@@ -49,17 +51,17 @@ public record AdoptReport(List<Node> nodes) {
   }
 
   /**
-   * Returns true if every master is trusted now.
+   * Returns true if the set is founded, now or before.
    *
-   * @return false if any was refused, unreachable or left alone
+   * @return false if any master was refused, unreachable or left alone
    */
   public boolean isComplete() {
     return nodes.stream()
         .allMatch(
             node ->
                 switch (node.outcome()) {
-                  case ADOPTED, ALREADY_TRUSTED -> true;
-                  case REFUSED, UNREACHABLE, LEFT_ALONE -> false;
+                  case ADOPTED, ALREADY_FOUNDED -> true;
+                  case OTHER_LIST, REFUSED, UNREACHABLE, LEFT_ALONE -> false;
                 });
   }
 

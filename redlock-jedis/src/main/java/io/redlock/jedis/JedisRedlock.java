@@ -5,14 +5,15 @@ import io.redlock.RedlockListener;
 import io.redlock.RedlockSettings;
 import io.redlock.RetryStrategy;
 import io.redlock.driver.RedlockBuilder;
+import io.redlock.jedis.deployment.Adoption;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.settings.Setting;
+import io.redlock.spi.BackgroundLog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import redis.clients.jedis.Connection;
@@ -33,6 +34,8 @@ import redis.clients.jedis.util.Pool;
  * listed twice. Use an odd number, three or five.
  */
 public final class JedisRedlock {
+
+  private static final BackgroundLog LOG = BackgroundLog.of(JedisRedlock.class.getName());
 
   private JedisRedlock() {}
 
@@ -57,14 +60,8 @@ public final class JedisRedlock {
   }
 
   /**
-   * Adopts brand-new masters, so that they vote at once. Otherwise a new master abstains for as
-   * long as one that lost its data, because a client cannot tell the two apart: 34.3 s with the
-   * default settings.
-   *
-   * <p>Call it once for all masters of a <em>new</em> deployment, before the deployment is used. It
-   * is refused if a master holds lock keys or if some masters are in use; then no master is
-   * changed. Repeated calls do no harm. Waits as {@link Builder#adopt} does. <b>Never adopt masters
-   * that lost their data within the longest ttl</b>: locks on them would be granted twice.
+   * Founds the set of these masters: tells them that they belong together. Call it where the
+   * masters are started, never in a service that uses them; see {@link Builder#adopt}.
    *
    * @param addresses all masters of the deployment, written as for {@link #connect}
    * @return the outcome for each master
@@ -72,6 +69,18 @@ public final class JedisRedlock {
    */
   public static AdoptReport adopt(String... addresses) {
     return masters(addresses).adopt();
+  }
+
+  /**
+   * Founds the set of masters that were never used, which then vote at once; see {@link
+   * Builder#adoptNew}.
+   *
+   * @param addresses all masters of the deployment, written as for {@link #connect}
+   * @return the outcome for each master
+   * @throws IllegalArgumentException if an address is not valid; lists every fault with its fix
+   */
+  public static AdoptReport adoptNew(String... addresses) {
+    return masters(addresses).adoptNew();
   }
 
   private static Builder masters(String... addresses) {
@@ -233,8 +242,8 @@ public final class JedisRedlock {
      *
      * <p>With the guard on, a master abstains after it was restarted, emptied, resynchronised or
      * promoted, and when it is brand-new. It abstains for {@code maxTtl}, its drift allowance and
-     * twice the clock skew: 34.3 s with the default settings. {@link #adopt()} spares brand-new
-     * masters the wait.
+     * twice the clock skew: 34.3 s with the default settings. {@link #adoptNew()} spares masters
+     * that were never used the wait.
      *
      * <p>With the guard off, such a master votes at once. <b>Two clients can then hold the same
      * lock</b>: a lease on two of three masters is granted again when one of the two restarts
@@ -328,30 +337,45 @@ public final class JedisRedlock {
     }
 
     /**
-     * Adopts the configured masters, as {@link JedisRedlock#adopt} does. With a key prefix, keys
-     * that begin with it count as lock keys, too. Asks all masters at the same time, up to three
-     * times, each time for at most five silence timeouts: 30 s in all by default. An interrupt ends
-     * the wait early and stays set.
+     * Founds the set of the configured masters. Only an operator can say which masters belong
+     * together: without a set, no client gets a lock. Call it where the masters are started, with
+     * the settings of their clients; there it may run each time. <b>Never call it in a service that
+     * uses the masters</b>: one whose list is wrong would found that list.
+     *
+     * <p>Does nothing if a majority of the masters shows the set already. Otherwise all masters
+     * must answer, and none may have the mark of another set. Waits until every lease has ended
+     * that the masters may have forgotten: {@code maxTtl}, its drift allowance and twice the clock
+     * skew, 34.3 s with the default settings. Reads and writes marks before and after that, each
+     * time for at most five silence timeouts. An interrupt ends the wait early and stays set; a
+     * call that was interrupted goes on where it was when it is repeated.
      *
      * @return the outcome for each master
      * @throws IllegalArgumentException if the configuration is not valid; lists every fault with
      *     its fix, without passwords
      */
     public AdoptReport adopt() {
-      return deployment.operate(
-          "cannot adopt",
-          (probe, survey) -> Adoption.of(probe, survey, deployment.keyPrefix()).run());
+      return adopt(false, List.of());
     }
 
     /**
-     * Lets the masters that answer go on though others are gone for good. A majority of the masters
-     * that know their set marks a master that lost its data; without one, all of them must answer.
-     * If one never will, an operator says so. Masters that lost their data abstain as after every
-     * loss; masters that have a mark are not changed. <b>Never start a master again that was
-     * declared gone, unless it is empty.</b>
+     * Founds the set of masters that were never used, without the wait of {@link #adopt}. This is
+     * the operator's word that no lease on them is alive. Refused if a master shows a mark of a
+     * set, a key of the library or with the key prefix, a call of a command that this founding does
+     * not need, or no statistics of its commands. <b>Never call it for masters that lost their
+     * data</b>: locks on them would be granted twice.
      *
-     * <p>Asks all masters at the same time, twice, each time for at most five silence timeouts: 20
-     * s in all by default. An interrupt ends the wait early and stays set.
+     * @return the outcome for each master
+     * @throws IllegalArgumentException if the configuration is not valid; lists every fault with
+     *     its fix, without passwords
+     */
+    public AdoptReport adoptNew() {
+      return adopt(true, List.of());
+    }
+
+    /**
+     * Does the same as {@link #adopt} without masters that are gone for good: the others go on
+     * without their answer. <b>Never start a master again that was declared gone, unless it is
+     * empty.</b>
      *
      * @param addresses the masters that are gone for good, written as in the list
      * @return the outcome for each master
@@ -360,17 +384,22 @@ public final class JedisRedlock {
      */
     public AdoptReport adoptWithout(Collection<String> addresses) {
       DeploymentSettings.given(addresses, "addresses", "name the masters that are gone for good");
-      List<String> faults = new ArrayList<>();
       if (addresses.isEmpty()) {
-        faults.add("addresses names no address: name the masters that are gone for good");
+        throw new IllegalArgumentException(
+            "cannot adopt: addresses names no address: name the masters that are gone for good");
       }
-      Set<String> gone = DeploymentSettings.names(addresses, faults);
-      if (!faults.isEmpty()) {
-        throw new IllegalArgumentException("cannot adopt: " + String.join("; ", faults));
+      return adopt(false, addresses);
+    }
+
+    private AdoptReport adopt(boolean isNew, Collection<String> without) {
+      List<AdoptReport.Node> nodes = new ArrayList<>();
+      for (Adoption.Line line :
+          deployment.adopt(isNew, without, List.of(), waits -> LOG.info("adopt: {}", waits))) {
+        nodes.add(
+            new AdoptReport.Node(
+                line.name(), AdoptReport.Outcome.valueOf(line.outcome().name()), line.detail()));
       }
-      return deployment.operate(
-          "cannot adopt",
-          (probe, survey) -> Adoption.of(probe, survey, deployment.keyPrefix()).runWithout(gone));
+      return new AdoptReport(nodes);
     }
   }
 }

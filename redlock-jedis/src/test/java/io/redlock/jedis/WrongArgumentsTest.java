@@ -42,6 +42,8 @@ class WrongArgumentsTest {
           "node|address",
           "adopt",
           "node|address",
+          "adoptNew",
+          "node|address",
           "adoptWithout",
           "addresses|--without",
           "node",

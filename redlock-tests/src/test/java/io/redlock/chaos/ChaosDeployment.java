@@ -134,7 +134,7 @@ class ChaosDeployment extends DeploymentUnderFaults {
             .clockSkew(terms.skew())
             .silenceTimeout(Duration.ofSeconds(30)); // longer than a machine stands still
     nodes.forEach(node -> builder.node(node.server.address()));
-    AdoptReport report = builder.adopt();
+    AdoptReport report = builder.adoptNew();
     if (!report.isComplete()) {
       throw new IllegalStateException("not adopted:\n" + report);
     }

@@ -91,7 +91,7 @@ final class Incident implements AutoCloseable {
 
   /** Has the masters vote at once, as masters do that have long been in use. */
   void adopt() {
-    settings("operator").adopt();
+    settings("operator").adoptNew();
   }
 
   RedisServer server(int number) {
@@ -200,7 +200,7 @@ final class Incident implements AutoCloseable {
   private int type(String command) {
     String program = "redlock ";
     if (command.startsWith(program)) {
-      return run(command.substring(program.length()).split(" "));
+      return run(real(command.substring(program.length())).split(" "));
     }
     if (command.startsWith("redis-cli -h ")) {
       String[] words = command.split(" ");

@@ -25,7 +25,7 @@ class ProgramsTest {
   void everyCommandRunsAsAProgram() throws Exception {
     try (RedisServers servers = RedisServers.startBrandNew(3)) {
       Map<String, String> settings = patient(servers);
-      assertPrints(0, ":" + servers.get(2).port() + " ADOPTED", settings, "adopt");
+      assertPrints(0, ":" + servers.get(2).port() + " ADOPTED", settings, "adopt", "--new");
       try (CliProcess doctor = CliProcess.start(Map.of(), "doctor")) {
         doctor.type(String.join("\n", servers.addresses()));
         assertEquals(0, doctor.exitCode(), doctor::output);
@@ -64,7 +64,7 @@ class ProgramsTest {
   @Test
   void descriptorsThatWereClosedAtTheStartAreTheNullDeviceForTheCommand() throws Exception {
     Path told = folder.resolve("told");
-    try (RedisServers servers = RedisServers.startBrandNew(3)) {
+    try (RedisServers servers = RedisServers.startBrandNew(3).founded()) {
       Map<String, String> settings = new HashMap<>(patient(servers));
       settings.put("REDLOCK_RESTART_GUARD", "false");
       try (CliProcess exec =

@@ -192,7 +192,7 @@ class RunbookTest {
     incident.awaitState(service, 2, State.ABSTAINING);
     assertEquals(0, incident.type());
     incident.awaitState(service, 2, State.UP);
-    assertEquals(0, incident.type());
+    assertEquals(0, incident.type(), incident::evidence);
     incident.isOver();
   }
 

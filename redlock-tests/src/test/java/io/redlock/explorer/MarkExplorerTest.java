@@ -7,10 +7,12 @@ import static io.redlock.explorer.MarkScope.range;
 import static io.redlock.explorer.MarkScope.rules;
 import static io.redlock.explorer.MarkScope.set;
 import static io.redlock.explorer.MarkScope.terms;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.explorer.MarkScope.Fault;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.trust.TrustRules;
 import io.redlock.testkit.Budget;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +30,7 @@ class MarkExplorerTest {
   private static final int MOST_STATES = 4_000_000;
 
   @ParameterizedTest
-  @MethodSource({"lists", "starts", "operators", "agreements"})
+  @MethodSource({"lists", "wrongLists", "foundings", "starts", "operators", "agreements"})
   @Tag("search")
   void nothingBadIsFound(MarkScope scope) {
     MarkExplorer.search(scope, MOST_STATES).assertGood().assertExhausted();
@@ -106,7 +108,7 @@ class MarkExplorerTest {
             .before(range(1, 3))
             .before(List.of())
             .client("guarded", range(1, 3))
-            .client("unguarded", range(1, 3), List.of(), rules(false, 100))
+            .client("unguarded", range(1, 3), List.of(), rules(false, 30_000))
             .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.EVICTED),
         new MarkScope("another maxTtl", 3)
             .before(range(1, 3))
@@ -114,6 +116,127 @@ class MarkExplorerTest {
             .client("one", range(1, 3))
             .client("other", range(1, 3), List.of(), rules(true, 3_600_000))
             .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.EVICTED));
+  }
+
+  /** A client with another list, whatever restarts and whatever is lost. */
+  static Stream<MarkScope> wrongLists() {
+    return Stream.of(
+        beside("a client lists a minority", 3, range(3, 3), RULES),
+        beside("a client lists a majority", 3, range(2, 3), RULES),
+        beside("a client lists one master more", 4, range(1, 4), RULES),
+        beside("lists that differ by one", 4, List.of(0, 1, 3), RULES),
+        beside("lists that differ by one, without the guard", 4, List.of(0, 1, 3), rules(false, 1)),
+        beside("another guard, with leases", 3, range(1, 3), rules(false, 30_000)),
+        beside("shorter leases", 3, range(1, 3), rules(true, 1)),
+        beside("longer leases", 3, range(1, 3), LONGER));
+  }
+
+  private static MarkScope beside(String name, int nodes, List<Integer> list, TrustRules rules) {
+    return new MarkScope(name, nodes)
+        .before(range(1, 3))
+        .client("right", range(1, 3))
+        .client("other", list, List.of(), rules)
+        .faults(Fault.EMPTIED, Fault.RESTARTED)
+        .leases()
+        .agreed("right");
+  }
+
+  /** Operators found sets at any moment, interrupted anywhere. */
+  static Stream<MarkScope> foundings() {
+    return Stream.of(
+        new MarkScope("a set is founded and lost again", 3)
+            .before(List.of())
+            .client("right", range(1, 3))
+            .adopting(range(1, 3))
+            .commands(2)
+            .faults(Fault.EMPTIED, Fault.RESTARTED)
+            .mostFaults(2)
+            .leases()
+            .agreed("right"),
+        new MarkScope("two operators found lists that share masters, late writes", 4)
+            .before(List.of())
+            .client("one", range(1, 3))
+            .client("other", range(2, 4))
+            .adopting(range(1, 3))
+            .adopting(range(2, 4))
+            .commands(2)
+            .delays(),
+        new MarkScope("a wrong list is founded while a client is connected", 3)
+            .before(range(1, 3))
+            .client("right", range(1, 3))
+            .client("minority", range(3, 3))
+            .adopting(range(3, 3))
+            .adopting(range(1, 3))
+            .commands(2)
+            .faults(Fault.EMPTIED)
+            .mostFaults(1)
+            .leases()
+            .agreed("right"),
+        new MarkScope("two operators found a set under other terms", 2)
+            .before(List.of())
+            .client("short", range(1, 2))
+            .client("long", range(1, 2), List.of(), LONGER)
+            .adopting(range(1, 2))
+            .adopting(range(1, 2), LONGER, false)
+            .commands(2)
+            .faults(Fault.EMPTIED)
+            .mostFaults(1)
+            .leases(),
+        copying(new MarkScope("marks are copied while another list is founded, late writes", 5)));
+  }
+
+  /** The only mark of a set is copied, and lost, and somebody founds another set. */
+  static MarkScope copying(MarkScope scope) {
+    MarkedNode member = member(range(1, 3));
+    return scope
+        .start(
+            List.of(
+                MarkedNode.EMPTY,
+                MarkedNode.EMPTY,
+                member.isVoid(),
+                MarkedNode.EMPTY,
+                MarkedNode.EMPTY))
+        .client("one", range(1, 3))
+        .client("like one", range(1, 3))
+        .client("other", range(3, 5))
+        .adopting(range(3, 5))
+        .commands(1)
+        .faults(Fault.EMPTIED)
+        .mostFaults(1)
+        .delays();
+  }
+
+  /** What an operator says is false: there are two holders, and no rule could prevent it. */
+  static Stream<MarkScope> falseWords() {
+    return Stream.of(
+        losing("new, on masters in use", RULES).adopting(range(1, 3), RULES, true),
+        losing("shorter terms after all is lost", LONGER).adopting(range(1, 3)),
+        beside("a wrong list while nobody is connected", 3, range(3, 3), RULES)
+            .adopting(range(3, 3))
+            .commands(1)
+            .unconnected(),
+        beside("a backup restored by hand", 3, range(3, 3), RULES)
+            .dumps(range(3, 3), MarkedNode.of(Served.of("q"), terms(set("q", range(3, 3))))));
+  }
+
+  /** A set of clients with these terms, of which all masters may lose their data once. */
+  private static MarkScope losing(String name, TrustRules terms) {
+    return new MarkScope(name, 3)
+        .before(range(1, 3), terms)
+        .client("before", range(1, 3), List.of(), terms)
+        .client("after", range(1, 3))
+        .faults(Fault.EMPTIED)
+        .mostFaults(3)
+        .commands(1)
+        .leases();
+  }
+
+  @ParameterizedTest
+  @MethodSource("falseWords")
+  @Tag("search")
+  void falseWordOfAnOperatorGivesTwoHolders(MarkScope scope) {
+    assertEquals(
+        ExplorerInvariant.I1, MarkExplorer.search(scope.withoutWayOut(), MOST_STATES).violated());
   }
 
   static Stream<MarkScope> starts() {
@@ -130,7 +253,7 @@ class MarkExplorerTest {
     known.add(MarkedNode.EMPTY);
     known.add(member(list));
     known.add(member(list).isVoid());
-    known.add(MarkedNode.earlier(nodes));
+    known.add(MarkedNode.ofAnotherVersion());
     known.add(MarkedNode.founding(Served.of("q"), terms(set("q", list))));
     return new MarkScope("every start of " + nodes, nodes)
         .everyStart(known)

@@ -1,6 +1,7 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.explorer.MarkScope.Adopting;
 import io.redlock.explorer.MarkScope.Agreeing;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Job;
@@ -23,6 +24,7 @@ import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.jedis.trust.Verdict.Stand;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -40,7 +42,8 @@ final class MarkRules {
   static final Comparator<MarkedNode> ORDER =
       Comparator.comparing(MarkedNode::kind)
           .thenComparing(MarkedNode::mark)
-          .thenComparingInt(MarkedNode::history);
+          .thenComparingInt(MarkedNode::history)
+          .thenComparing(MarkedNode::age);
 
   private final MarkScope scope;
   private final Map<Asked, Look> looks = new HashMap<>();
@@ -119,7 +122,6 @@ final class MarkRules {
               true,
               OptionalLong.of(0),
               0,
-              true,
               scope.advice(client, roll, audits, i),
               "");
       Verdict verdict = client.rules().judge(audit, around);
@@ -164,6 +166,18 @@ final class MarkRules {
     return found;
   }
 
+  /** Returns the nodes that vote for a client, as bits, for each label that it may know. */
+  Collection<Integer> voters(int client, MarkWorld world) {
+    return votes(client, world.nodes(), world.known().get(client)).values();
+  }
+
+  /** Returns true if a client that hears of all its nodes marks this one. */
+  boolean marks(int client, MarkWorld world, int node) {
+    int all = (1 << scope.clients.get(client).list().size()) - 1;
+    return look(client, world.nodes(), all, world.known().get(client)).writes.stream()
+        .anyMatch(mark -> mark.node() == node);
+  }
+
   /** Returns the clients that have a quorum, as bits. */
   private int withQuorum(MarkWorld world) {
     int clients = 0;
@@ -176,9 +190,9 @@ final class MarkRules {
     return clients;
   }
 
-  /** Returns true if some client has a quorum. */
-  boolean isGood(MarkWorld world) {
-    return withQuorum(world) != 0;
+  /** Returns true if this client has a quorum; some client, if it is −1. */
+  boolean isGood(MarkWorld world, int client) {
+    return client < 0 ? withQuorum(world) != 0 : (withQuorum(world) & 1 << client) != 0;
   }
 
   /** Returns the same state with the leases that are possible in it, if they matter. */
@@ -204,9 +218,7 @@ final class MarkRules {
     }
     for (Holder one : holders) {
       for (Holder other : holders) {
-        boolean differ =
-            one.client.rules().guarded() != other.client.rules().guarded()
-                || one.client.rules().maxTtlMillis() != other.client.rules().maxTtlMillis();
+        boolean differ = one.client.rules().guarded() != other.client.rules().guarded();
         if (differ || haveQuorums(one, other)) {
           throw new Violated(
               ExplorerInvariant.I1, one.client.name() + " and " + other.client.name());
@@ -280,8 +292,9 @@ final class MarkRules {
   /** Returns what a command does next. */
   OperatorStep step(int operator, Running running, List<MarkedNode> nodes, String wanted) {
     Operator its = scope.operators.get(operator);
-    Stepped asked =
-        new Stepped(operator, running, its.list().stream().map(nodes::get).toList(), wanted);
+    boolean replaces = running.job() instanceof Adopting adopting && adopting.replaces();
+    List<MarkedNode> seen = replaces ? nodes : its.list().stream().map(nodes::get).toList();
+    Stepped asked = new Stepped(operator, running, seen, wanted);
     OperatorStep step = steps.get(asked);
     if (step == null) {
       List<NodeAudit> audits = new ArrayList<>();
@@ -289,10 +302,32 @@ final class MarkRules {
         audits.add(nodes.get(node).audit(node));
       }
       Job job = Objects.requireNonNull(running.job());
-      step = scope.step(new Sight(its, job, audits, wanted, running.waited()));
+      Map<String, MarkedNode> beside = new TreeMap<>();
+      for (int node = 0; node < scope.nodes && replaces; node++) {
+        if (!its.list().contains(node)) {
+          beside.put(MarkScope.name(node), nodes.get(node));
+        }
+      }
+      step = scope.step(new Sight(its, job, audits, wanted, running.waited(), beside));
       steps.put(asked, step);
     }
     return step;
+  }
+
+  /** Returns what a step writes that founds a set: a founded mark keeps the age of the other. */
+  List<Sent> pending(Operator operator, List<MarkedNode> nodes, OperatorStep step) {
+    List<Sent> pending = new ArrayList<>();
+    step.marks()
+        .forEach(
+            (index, refresh) -> {
+              int node = operator.list().get(index);
+              MarkedNode was = nodes.get(node);
+              MarkedNode marked = was.marked(refresh.mark(), refresh.mark().isAdopted());
+              pending.add(
+                  new Sent(
+                      node, was, refresh.mark().isFounded() ? marked.aged(was.age()) : marked));
+            });
+    return List.copyOf(pending);
   }
 
   /** Returns what a step writes. A set that it drew gets a short name that nobody has. */
@@ -326,7 +361,11 @@ final class MarkRules {
 
   /** Returns the nodes that are in the same lists, where there are several. */
   List<List<Integer>> alike() {
-    if (scope.delays || scope.agrees || scope.histories > 1) {
+    boolean founds =
+        scope.operators.stream()
+            .flatMap(operator -> operator.allowed().stream())
+            .anyMatch(Adopting.class::isInstance);
+    if (scope.delays || scope.agrees || scope.leases || founds || scope.histories > 1) {
       return List.of();
     }
     Map<List<Boolean>, List<Integer>> groups = new HashMap<>();

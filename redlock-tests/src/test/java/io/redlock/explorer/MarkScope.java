@@ -3,6 +3,8 @@ package io.redlock.explorer;
 import io.redlock.jedis.deployment.OperatorStep;
 import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.Founding;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
@@ -15,7 +17,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
@@ -40,7 +44,7 @@ class MarkScope {
     EVICTED
   }
 
-  static final TrustRules RULES = rules(true, 100);
+  static final TrustRules RULES = rules(true, 30_000);
 
   /** Other terms, under which leases last longer. */
   static final TrustRules LONGER = rules(true, 3_600_000);
@@ -49,6 +53,9 @@ class MarkScope {
   static final String PRESENT = "p";
 
   static final String FUTURE = "f";
+
+  /** The beginning of the id of a set that an operator founds. */
+  static final String DRAWN = "d";
 
   final String name;
   final int nodes;
@@ -65,6 +72,10 @@ class MarkScope {
   boolean needsWayOut = true;
   int mostChanges; // 0: marks have no dates
   boolean agrees; // so leases under several terms may last at the same time
+  boolean leases; // last while marks change
+  boolean writesLate; // more than three seconds after the audit
+  boolean isAnyConnected = true; // so that clients see a founding mark in time
+  final Set<String> agreed = new TreeSet<>(); // the clients that need a way out
 
   /**
    * A client, or many that are alike.
@@ -101,6 +112,15 @@ class MarkScope {
           new Quorum(mask(present), mask(future)));
     }
 
+    /** Returns true if these nodes are enough, and none of them is left over. */
+    boolean isLeast(int nodes) {
+      boolean isLeast = ofAll.isReachedBy(nodes);
+      for (int rest = nodes; isLeast && rest > 0; rest &= rest - 1) {
+        isLeast = !ofAll.isReachedBy(nodes & ~Integer.lowestOneBit(rest));
+      }
+      return isLeast;
+    }
+
     /** Returns the quorum by the numbers of this client. */
     Quorum quorum() {
       return Quorum.of(names(present), names(future));
@@ -115,6 +135,13 @@ class MarkScope {
 
   /** The command that changes the terms of all clients to these. */
   record Agreeing(TrustRules terms) implements Job {}
+
+  /**
+   * The command that founds a set under these terms.
+   *
+   * @param replaces true if it names the marks of all other sets
+   */
+  record Adopting(TrustRules terms, boolean isNew, boolean replaces) implements Job {}
 
   /** An operator, who has a change of their own. */
   record Operator(List<Integer> present, List<Integer> future, List<Job> allowed) {
@@ -133,18 +160,28 @@ class MarkScope {
    *
    * @param wanted the change to abort; empty if it is the operator's own
    * @param waited the marks for which it has waited; empty if it has not
+   * @param beside the nodes that are not in its list, by their names
    */
   record Sight(
-      Operator operator, Job job, List<NodeAudit> audits, String wanted, List<String> waited) {
+      Operator operator,
+      Job job,
+      List<NodeAudit> audits,
+      String wanted,
+      List<String> waited,
+      Map<String, MarkedNode> beside) {
 
     Sight seeing(int index, UnaryOperator<String> birth) {
       List<NodeAudit> seen = new ArrayList<>(audits);
       seen.set(index, MarkedNode.with(seen.get(index), birth.apply(seen.get(index).birth())));
-      return new Sight(operator, job, seen, wanted, waited);
+      return new Sight(operator, job, seen, wanted, waited, beside);
     }
 
     Sight waitedFor(List<String> marks) {
-      return new Sight(operator, job, audits, wanted, marks);
+      return new Sight(operator, job, audits, wanted, marks, beside);
+    }
+
+    Sight besides(Map<String, MarkedNode> others) {
+      return new Sight(operator, job, audits, wanted, waited, others);
     }
   }
 
@@ -203,6 +240,46 @@ class MarkScope {
   MarkScope agreeing(List<Integer> list, TrustRules terms) {
     operators.add(new Operator(list, List.of(), List.of(new Agreeing(terms))));
     agrees = true;
+    return this;
+  }
+
+  /** An operator, who founds the set of these masters. */
+  MarkScope adopting(List<Integer> list, TrustRules terms, boolean isNew) {
+    operators.add(new Operator(list, List.of(), List.of(new Adopting(terms, isNew, false))));
+    return this;
+  }
+
+  MarkScope adopting(List<Integer> list) {
+    return adopting(list, RULES, false);
+  }
+
+  /** An operator, who founds the set of these masters and replaces the marks of others. */
+  MarkScope replacing(List<Integer> list) {
+    operators.add(new Operator(list, List.of(), List.of(new Adopting(RULES, false, true))));
+    return this;
+  }
+
+  /** Marks arrive at any time after their audits. */
+  MarkScope late() {
+    writesLate = true;
+    return delays();
+  }
+
+  /** Leases last while marks change, so that a master which forgot one must abstain. */
+  MarkScope leases() {
+    leases = true;
+    return this;
+  }
+
+  /** No client sees a founding mark before it is old. */
+  MarkScope unconnected() {
+    isAnyConnected = false;
+    return this;
+  }
+
+  /** Each of these clients needs a way out. */
+  MarkScope agreed(String... names) {
+    agreed.addAll(List.of(names));
     return this;
   }
 
@@ -307,7 +384,7 @@ class MarkScope {
     return before(present, RULES);
   }
 
-  private MarkScope before(List<Integer> present, TrustRules rules) {
+  MarkScope before(List<Integer> present, TrustRules rules) {
     MarkedNode member =
         MarkedNode.of(Served.of(PRESENT), rules.agreement(List.of(set(PRESENT, present))));
     List<MarkedNode> marks = new ArrayList<>();
@@ -350,6 +427,11 @@ class MarkScope {
     return roll.advice(index);
   }
 
+  /** Returns true if a lease of its client outlasts the abstention of a node with this mark. */
+  boolean outlasts(Client client, MarkedNode node) {
+    return client.rules.abstentionMillis() > node.parsed().agreement().abstentionMillis();
+  }
+
   /** Returns what a command does next. */
   OperatorStep step(Sight sight) {
     Client as = sight.operator.asClient();
@@ -363,6 +445,29 @@ class MarkScope {
           RULES,
           sight.wanted,
           !sight.waited.isEmpty());
+    }
+    if (sight.job instanceof Adopting adopting) {
+      Map<String, String> replaced = new TreeMap<>();
+      Map<String, Roll.Node> beside = new TreeMap<>();
+      for (int i = 0; i < names.size() && adopting.replaces; i++) {
+        BirthMark mark = BirthMark.parse(sight.audits.get(i).birth());
+        if (mark != null && !mark.agreement().sets().get(0).isOf(names)) {
+          replaced.put(names.get(i), mark.agreement().sets().get(0).id());
+        }
+      }
+      sight.beside.forEach(
+          (name, node) ->
+              beside.put(
+                  name, Roll.Node.of(name, node.audit(Integer.parseInt(name.substring(1))))));
+      Founding founding =
+          new Founding(
+              as.quorum(),
+              adopting.terms,
+              adopting.isNew,
+              Set.of(),
+              replaced,
+              DRAWN + operators.indexOf(sight.operator));
+      return OperatorStep.adopting(founding, names, sight.audits, beside);
     }
     TrustRules terms = ((Agreeing) sight.job).terms;
     OperatorStep step =

@@ -25,6 +25,9 @@ import io.redlock.testkit.VariantTable;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -91,6 +94,48 @@ class MarkVariantsTest {
     }
   }
 
+  /** Two operators, who found sets that share masters. */
+  private static MarkScope sharing(MarkScope scope) {
+    return scope
+        .before(List.of())
+        .client("one", range(1, 3))
+        .client("other", range(3, 5))
+        .adopting(range(1, 3))
+        .adopting(range(3, 5))
+        .commands(2);
+  }
+
+  private static String founded(String birth) {
+    return birth.replace(" founding ", " founded ");
+  }
+
+  /** Returns a step that writes marks which count. */
+  private static OperatorStep writing(OperatorStep step, boolean isNew) {
+    Map<Integer, Refresh> marks = new TreeMap<>();
+    step.marks()
+        .forEach(
+            (master, refresh) -> {
+              String text = founded(refresh.mark().toString().replace(" -1 ", " 0 "));
+              String mark = isNew ? text.replace(" seen ", " adopted ") : text;
+              marks.put(
+                  master,
+                  new Refresh(
+                      refresh.seen(),
+                      refresh.seenMicros(),
+                      Objects.requireNonNull(BirthMark.parse(mark)),
+                      0));
+            });
+    return new OperatorStep(
+        step.master(),
+        step.refresh(),
+        marks,
+        step.carries(),
+        step.waits(),
+        step.waited(),
+        step.succeeded(),
+        step.told());
+  }
+
   static Stream<MarkScope> variants() {
     return Stream.of(
         grown(
@@ -106,8 +151,7 @@ class MarkVariantsTest {
                     ? advice
                     : new Advice.Write(
                         Served.of(id),
-                        client.rules().agreement(List.of(set(id, client.present()))),
-                        true);
+                        client.rules().agreement(List.of(set(id, client.present()))));
               }
             }),
         grown(
@@ -130,15 +174,6 @@ class MarkVariantsTest {
                 return super.roll(client, all, known);
               }
             }),
-        new MarkScope("31d a node votes before its set is founded", 4) {
-          @Override
-          Advice advice(Client client, Roll roll, List<@Nullable NodeAudit> view, int index) {
-            Advice advice = super.advice(client, roll, view, index);
-            return advice instanceof Advice.Write write
-                ? new Advice.Write(write.serves(), write.agreement(), true)
-                : advice;
-          }
-        }.before(List.of()).client("one", range(1, 3)).client("other", range(2, 4)).delays(),
         new Misreading(
                 "31e masters are counted, their names not compared",
                 8,
@@ -149,9 +184,11 @@ class MarkVariantsTest {
             .client("other", range(4, 8))
             .client("one", range(1, 5)),
         new Indifferent("31f the guard is not compared")
-            .client("unguarded", range(1, 3), List.of(), MarkScope.rules(false, 100)),
+            .client("unguarded", range(1, 3), List.of(), MarkScope.rules(false, 30_000)),
         new Indifferent("31g maxTtl is not compared")
-            .client("other", range(1, 3), List.of(), MarkScope.rules(true, 3_600_000)),
+            .client("other", range(1, 3), List.of(), LONGER)
+            .faults(Fault.EMPTIED)
+            .leases(),
         new MarkScope("31h evicted keys are not lost data", 3) {
           @Override
           NodeAudit heard(MarkedNode node, int index) {
@@ -165,7 +202,7 @@ class MarkVariantsTest {
                 4,
                 audit -> MarkedNode.with(audit, audit.birth().contains(" | ") ? "" : audit.birth()))
             .finished(range(1, 2), range(3, 4))
-            .sparing(0, 1),
+            .sparing(1),
         new MarkScope("31j finish takes what it does not see for done", 3) {
           @Override
           OperatorStep step(Sight sight) {
@@ -175,6 +212,7 @@ class MarkVariantsTest {
             return new OperatorStep(
                 step.master(),
                 step.refresh(),
+                step.marks(),
                 step.carries(),
                 step.waits(),
                 step.waited(),
@@ -196,6 +234,81 @@ class MarkVariantsTest {
             .mostFaults(1),
         new MarkScope("31l masters that join are a majority without the others", 3)
             .finished(range(1, 1), range(1, 3)),
+        new MarkScope("31r a client founds a set", 3) {
+          @Override
+          Advice advice(Client client, Roll roll, List<@Nullable NodeAudit> view, int index) {
+            Advice advice = super.advice(client, roll, view, index);
+            String id = "q" + client.list().size();
+            return view.stream().allMatch(audit -> audit != null && audit.birth().isEmpty())
+                ? new Advice.Write(Served.of(id), terms(set(id, client.present())))
+                : advice;
+          }
+        }.before(range(1, 3))
+            .client("right", range(1, 3))
+            .client("minority", range(3, 3))
+            .faults(Fault.EMPTIED),
+        sharing(
+            new MarkScope("31s a founding mark counts", 5) {
+              @Override
+              Roll roll(Client client, List<@Nullable NodeAudit> view, String known) {
+                List<@Nullable NodeAudit> misread = new ArrayList<>();
+                for (NodeAudit audit : view) {
+                  misread.add(
+                      audit == null ? null : MarkedNode.with(audit, founded(audit.birth())));
+                }
+                return super.roll(client, misread, known);
+              }
+            }),
+        sharing(
+                new MarkScope("31t another list overwrites a founding mark", 5) {
+                  @Override
+                  OperatorStep step(Sight sight) {
+                    Sight seen = sight;
+                    String own = String.join(",", names(sight.operator().list()));
+                    for (int i = 0; i < sight.audits().size(); i++) {
+                      seen =
+                          seen.seeing(
+                              i,
+                              mark ->
+                                  mark.contains(" founding ") && !mark.endsWith(own) ? "" : mark);
+                    }
+                    return super.step(seen);
+                  }
+                })
+            .unconnected(),
+        sharing(
+            new MarkScope("31u a set is founded without a second reading", 5) {
+              @Override
+              OperatorStep step(Sight sight) {
+                return writing(super.step(sight), false);
+              }
+            }),
+        MarkExplorerTest.copying(new MarkScope("31v a mark is written long after its audit", 5))
+            .late(),
+        new MarkScope("31w adopt lets masters vote at once", 3) {
+          @Override
+          OperatorStep step(Sight sight) {
+            return writing(super.step(sight), true);
+          }
+        }.before(range(1, 3))
+            .client("right", range(1, 3))
+            .adopting(range(1, 3))
+            .commands(1)
+            .faults(Fault.EMPTIED)
+            .leases(),
+        new MarkScope("31x a mark is replaced without a look at its other masters", 5) {
+          @Override
+          OperatorStep step(Sight sight) {
+            Map<String, MarkedNode> empty = new TreeMap<>();
+            sight.beside().keySet().forEach(name -> empty.put(name, MarkedNode.EMPTY));
+            return super.step(sight.besides(empty));
+          }
+        }.before(range(1, 3))
+            .client("right", range(1, 3))
+            .client("other", range(3, 5))
+            .replacing(range(3, 5))
+            .commands(1)
+            .unconnected(),
         new MarkScope("31n a longer ttl is agreed before all masters abstain for it", 3) {
           @Override
           OperatorStep step(Sight sight) {
@@ -233,7 +346,8 @@ class MarkVariantsTest {
     BirthMark other = mark.serving(mark.serves(), terms.of(mark.agreement().sets()));
     return new OperatorStep(
         step.master(),
-        new Refresh(refresh.seen(), other),
+        new Refresh(refresh.seen(), refresh.seenMicros(), other, 0),
+        step.marks(),
         step.carries(),
         step.waits(),
         step.waited(),

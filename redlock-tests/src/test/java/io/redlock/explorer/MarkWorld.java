@@ -1,17 +1,23 @@
 package io.redlock.explorer;
 
+import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.explorer.MarkScope.Adopting;
 import io.redlock.explorer.MarkScope.Agreeing;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Fault;
 import io.redlock.explorer.MarkScope.Job;
 import io.redlock.explorer.MarkScope.Operator;
+import io.redlock.explorer.MarkedNode.Age;
 import io.redlock.explorer.MarkedNode.Kind;
 import io.redlock.explorer.Search.Sink;
 import io.redlock.jedis.deployment.OperatorStep;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param faults how many there were, if they are counted
  * @param begun how many commands were begun
  * @param leases the clients, as bits, that may hold a lease, if the terms change
+ * @param lease the lease that is held, if leases last
  */
 record MarkWorld(
     List<MarkedNode> nodes,
@@ -36,10 +43,64 @@ record MarkWorld(
     List<Running> running,
     int faults,
     int begun,
-    int leases) {
+    int leases,
+    Lease lease) {
 
-  /** A mark on its way, which arrives if the node is as it was. */
-  record Sent(int node, MarkedNode seen, MarkedNode mark) {}
+  /**
+   * A mark on its way, which arrives if the node is as it was.
+   *
+   * @param before the nodes, as bits, whose founding mark is younger: they are no older than three
+   *     seconds while this is on its way
+   */
+  record Sent(int node, MarkedNode seen, MarkedNode mark, int before) {
+    Sent(int node, MarkedNode seen, MarkedNode mark) {
+      this(node, seen, mark, 0);
+    }
+
+    Sent before(int younger) {
+      return new Sent(node, seen, mark, before | 1 << younger);
+    }
+  }
+
+  /**
+   * The lease that is held.
+   *
+   * @param client −1 if none is
+   * @param holds the nodes, as bits, that have its key
+   * @param abstaining the nodes, as bits, that abstain
+   * @param renewed the nodes, as bits, that were marked before it was acquired or renewed last
+   */
+  record Lease(int client, int holds, int abstaining, int renewed) {
+    static final Lease NONE = new Lease(-1, 0, 0, 0);
+
+    /** Leases are not searched. */
+    static final Lease UNKNOWN = new Lease(-2, 0, 0, 0);
+
+    Lease lost(int node) {
+      return this == UNKNOWN
+          ? this
+          : new Lease(client, holds & ~(1 << node), abstaining & ~(1 << node), renewed);
+    }
+
+    Lease marked(int node, boolean abstains) {
+      int abstain = abstains ? abstaining | 1 << node : abstaining;
+      return this == UNKNOWN
+          ? this
+          : new Lease(client, holds & ~(1 << node), abstain, renewed & ~(1 << node));
+    }
+
+    Lease abstained(int node) {
+      return this == UNKNOWN ? this : new Lease(client, holds, abstaining & ~(1 << node), renewed);
+    }
+
+    Lease ended() {
+      return new Lease(-1, 0, abstaining, 0);
+    }
+
+    boolean hasEndedSince(int node) {
+      return client < 0 || (renewed & 1 << node) != 0;
+    }
+  }
 
   /**
    * A command that is run.
@@ -48,8 +109,13 @@ record MarkWorld(
    * @param waited the marks for which it has waited; empty if it has not
    * @param since the clients, as bits, that may have got a lease since it began to wait; −1 if it
    *     does not wait
+   * @param pending the marks that it writes one after the other
    */
-  record Running(@Nullable Job job, List<String> waited, int since) {
+  record Running(@Nullable Job job, List<String> waited, int since, List<Sent> pending) {
+    Running(@Nullable Job job, List<String> waited, int since) {
+      this(job, waited, since, List.of());
+    }
+
     private static final List<String> ANY = List.of("any");
 
     static final Running IDLE = new Running(null, List.of(), -1);
@@ -73,7 +139,8 @@ record MarkWorld(
         Collections.nCopies(scope.operators.size(), Running.IDLE),
         0,
         0,
-        0);
+        0,
+        scope.leases ? Lease.NONE : Lease.UNKNOWN);
   }
 
   private static <T> List<T> with(List<T> all, int at, T changed) {
@@ -83,29 +150,87 @@ record MarkWorld(
   }
 
   MarkWorld node(int node, MarkedNode changed) {
-    return new MarkWorld(with(nodes, node, changed), known, sent, running, faults, begun, leases);
+    MarkedNode was = nodes.get(node);
+    boolean isNew = changed.kind() == Kind.VALID && (was.kind() != Kind.VALID || was.isFounding());
+    boolean isKept = was.isFounding() && changed.age() != Age.YOUNG;
+    if (!isNew || isKept) {
+      Lease kept = changed.kind() == Kind.VALID ? lease : lease.lost(node);
+      return new MarkWorld(
+          with(nodes, node, changed), known, sent, running, faults, begun, leases, kept);
+    }
+    boolean abstains = !changed.parsed().isAdopted() && changed.parsed().agreement().guarded();
+    MarkWorld marked =
+        new MarkWorld(
+            with(nodes, node, changed.aged(Age.YOUNG)),
+            known,
+            sent,
+            running,
+            faults,
+            begun,
+            leases,
+            lease.marked(node, abstains));
+    return changed.isFounding() ? marked.younger(node) : marked;
+  }
+
+  /** Returns the same state, in which what is on its way is older than the mark of a node. */
+  private MarkWorld younger(int node) {
+    List<@Nullable Sent> older = new ArrayList<>(sent);
+    older.replaceAll(each -> each == null ? null : each.before(node));
+    List<Running> commands = new ArrayList<>(running);
+    commands.replaceAll(
+        each ->
+            new Running(
+                each.job,
+                each.waited,
+                each.since,
+                each.pending.stream().map(mark -> mark.before(node)).toList()));
+    return new MarkWorld(
+        nodes,
+        known,
+        Collections.unmodifiableList(older),
+        Collections.unmodifiableList(commands),
+        faults,
+        begun,
+        leases,
+        lease);
+  }
+
+  private MarkWorld leased(Lease changed) {
+    return new MarkWorld(nodes, known, sent, running, faults, begun, leases, changed);
   }
 
   MarkWorld knowing(int client, String label) {
-    return new MarkWorld(nodes, with(known, client, label), sent, running, faults, begun, leases);
+    return new MarkWorld(
+        nodes, with(known, client, label), sent, running, faults, begun, leases, lease);
   }
 
   private MarkWorld sending(int sender, @Nullable Sent mark) {
-    return new MarkWorld(nodes, known, with(sent, sender, mark), running, faults, begun, leases);
+    return new MarkWorld(
+        nodes, known, with(sent, sender, mark), running, faults, begun, leases, lease);
   }
 
   private MarkWorld running(int operator, Running changed, int commands) {
     return new MarkWorld(
-        nodes, known, sent, with(running, operator, changed), faults, commands, leases);
+        nodes, known, sent, with(running, operator, changed), faults, commands, leases, lease);
   }
 
   /** Returns the same state, where these clients may get leases. */
   MarkWorld leasing(int clients) {
     List<Running> waiting = new ArrayList<>(running);
     waiting.replaceAll(
-        each -> each.since < 0 ? each : new Running(each.job, each.waited, each.since | clients));
+        each ->
+            each.since < 0
+                ? each
+                : new Running(each.job, each.waited, each.since | clients, each.pending));
     return new MarkWorld(
-        nodes, known, sent, Collections.unmodifiableList(waiting), faults, begun, leases | clients);
+        nodes,
+        known,
+        sent,
+        Collections.unmodifiableList(waiting),
+        faults,
+        begun,
+        leases | clients,
+        lease);
   }
 
   // Everything that can happen next.
@@ -117,6 +242,10 @@ record MarkWorld(
     for (int client = 0; client < known.size(); client++) {
       hear(scope, rules, client, sink);
     }
+    if (scope.leases) {
+      lease(scope, rules, sink);
+    }
+    age(scope, rules, sink);
     for (int operator = 0; operator < running.size(); operator++) {
       operate(scope, rules, operator, sink);
     }
@@ -132,6 +261,84 @@ record MarkWorld(
                     + (arrives ? " arrives" : " is late"),
             arrives ? after.node(mark.node, mark.mark) : after);
       }
+    }
+  }
+
+  /** Founding marks become older, when nothing may arrive any more that was sent before them. */
+  private void age(MarkScope scope, MarkRules rules, Sink<MarkWorld> sink) {
+    for (int n = 0; n < nodes.size(); n++) {
+      int node = n;
+      MarkedNode its = nodes.get(node);
+      boolean isLate =
+          running.stream().flatMap(each -> each.pending.stream()).anyMatch(isBefore(node))
+              || sent.stream().filter(Objects::nonNull).anyMatch(isBefore(node));
+      if (!its.isFounding() || isLate && !scope.writesLate) {
+        continue;
+      }
+      boolean isSeen =
+          !scope.isAnyConnected
+              || IntStream.range(0, known.size())
+                  .noneMatch(client -> rules.marks(client, this, node));
+      if (its.age() == Age.YOUNG && isSeen) {
+        sink.found(
+            () -> "ten seconds pass on " + MarkScope.name(node), node(node, its.aged(Age.SEEN)));
+      } else if (its.age() == Age.SEEN && hasEnded(scope, node)) {
+        sink.found(
+            () -> "the wait on " + MarkScope.name(node) + " is over",
+            node(node, its.aged(Age.WAITED)).leased(lease.abstained(node)));
+      }
+    }
+  }
+
+  private static Predicate<Sent> isBefore(int node) {
+    return mark -> (mark.before & 1 << node) != 0;
+  }
+
+  /** Returns true if no lease from before the mark of this node can be alive when it is as old. */
+  private boolean hasEnded(MarkScope scope, int node) {
+    return lease.hasEndedSince(node)
+        || scope.outlasts(scope.clients.get(lease.client), nodes.get(node));
+  }
+
+  private void lease(MarkScope scope, MarkRules rules, Sink<MarkWorld> sink) {
+    for (int n = 0; n < nodes.size(); n++) {
+      int node = n;
+      boolean abstains = (lease.abstaining & 1 << n) != 0 && !nodes.get(n).isFounding();
+      if (abstains && hasEnded(scope, node)) {
+        sink.found(() -> MarkScope.name(node) + " has abstained", leased(lease.abstained(node)));
+      }
+    }
+    for (int c = 0; c < known.size(); c++) {
+      int client = c;
+      Client its = scope.clients.get(c);
+      for (int voting : rules.voters(c, this)) {
+        if (c == lease.client) {
+          if (its.ofAll().isReachedBy(voting & lease.holds) && lease.renewed != -1) {
+            Lease renewed = new Lease(c, lease.holds, lease.abstaining, -1);
+            sink.found(() -> its.name() + " renews", leased(renewed));
+          }
+        }
+        int free = voting & ~lease.abstaining & ~lease.holds;
+        if (!its.ofAll().isReachedBy(free)) {
+          continue;
+        }
+        if (lease.client >= 0) {
+          throw new Violated(
+              ExplorerInvariant.I1,
+              its.name() + " acquires what " + scope.clients.get(lease.client).name() + " holds");
+        }
+        for (int some = free; some > 0; some = some - 1 & free) {
+          int quorum = some;
+          if (its.isLeast(quorum)) {
+            sink.found(
+                () -> its.name() + " acquires on " + Integer.toBinaryString(quorum),
+                leased(new Lease(client, quorum, lease.abstaining, -1)));
+          }
+        }
+      }
+    }
+    if (lease.client >= 0) {
+      sink.found(() -> "the lease ends", leased(lease.ended()));
     }
   }
 
@@ -174,7 +381,9 @@ record MarkWorld(
     if (!nodes.get(node).equals(its)) {
       int counted = scope.mostFaults < 0 ? 0 : faults + 1;
       MarkWorld after = node(node, its);
-      sink.found(event, new MarkWorld(after.nodes, known, sent, running, counted, begun, leases));
+      sink.found(
+          event,
+          new MarkWorld(after.nodes, known, sent, running, counted, begun, leases, after.lease));
     }
   }
 
@@ -237,17 +446,46 @@ record MarkWorld(
     if (sent.get(sender) != null) {
       return;
     }
+    if (!now.pending.isEmpty()) {
+      Sent first = now.pending.get(0);
+      MarkWorld after =
+          running(
+              operator,
+              new Running(now.job, now.waited, -1, now.pending.subList(1, now.pending.size())),
+              begun);
+      boolean arrives = nodes.get(first.node).equals(first.seen);
+      sink.found(
+          () ->
+              who
+                  + (arrives ? " marks " : " is too late for ")
+                  + MarkScope.name(first.node)
+                  + ": "
+                  + first.mark,
+          arrives ? after.node(first.node, first.mark) : after);
+    }
     if (begun < scope.commands) {
       sink.found(() -> who + " is interrupted", running(operator, Running.IDLE, begun));
+    }
+    if (!now.pending.isEmpty()) {
+      return;
     }
     if (now.since >= 0) {
       MarkWorld after = running(operator, new Running(now.job, now.waited, -1), begun);
       sink.found(
           () -> who + " has waited",
-          new MarkWorld(nodes, known, sent, after.running, faults, begun, leases & now.since));
+          new MarkWorld(
+              nodes, known, sent, after.running, faults, begun, leases & now.since, lease));
       return;
     }
     OperatorStep step = rules.step(operator, now, nodes, "");
+    if (!step.marks().isEmpty()) {
+      Running writes = new Running(now.job, now.waited, -1, rules.pending(its, nodes, step));
+      sink.found(() -> who + " writes its marks", running(operator, writes, begun));
+      return;
+    }
+    if (step.waits() && now.job instanceof Adopting) {
+      return; // until the marks are older
+    }
     if (step.waits() && now.job instanceof Agreeing) {
       sink.found(
           () -> who + " begins to wait",
@@ -280,6 +518,6 @@ record MarkWorld(
       }
     }
     return new MarkWorld(
-        Collections.unmodifiableList(sorted), known, sent, running, faults, begun, leases);
+        Collections.unmodifiableList(sorted), known, sent, running, faults, begun, leases, lease);
   }
 }

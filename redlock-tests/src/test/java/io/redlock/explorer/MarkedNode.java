@@ -12,9 +12,10 @@ import org.jspecify.annotations.Nullable;
  * state are equal: the mark has placeholders for the process and the history.
  *
  * @param history how often the replication history has changed
+ * @param age how old a founding mark is
  * @param mark empty if there is none
  */
-record MarkedNode(Kind kind, int history, String mark) {
+record MarkedNode(Kind kind, int history, String mark, Age age) {
 
   /** Whose data a mark is. */
   enum Kind {
@@ -26,7 +27,23 @@ record MarkedNode(Kind kind, int history, String mark) {
     EVICTED
   }
 
+  /** How old a founding mark is, by the clock of its node. */
+  enum Age {
+    /** A mark that was written before may still arrive elsewhere. */
+    YOUNG,
+    /** Ten seconds: each client that is connected has seen it. */
+    SEEN,
+    /** As old as the longest lease that it may have forgotten. */
+    WAITED,
+    /** So old that nobody goes on with it. */
+    FORGOTTEN
+  }
+
   static final MarkedNode EMPTY = new MarkedNode(Kind.NONE, 0, "");
+
+  MarkedNode(Kind kind, int history, String mark) {
+    this(kind, history, mark, Age.YOUNG);
+  }
 
   private static final String NOBODYS = " r h ";
 
@@ -34,41 +51,66 @@ record MarkedNode(Kind kind, int history, String mark) {
   private static final long NOW_MICROS = 1_000_000_000_000_000L;
 
   private static MarkedNode of(
-      long firstSeenMillis, boolean isFounded, Served serves, Agreement agreement) {
+      long firstSeenMillis,
+      boolean isAdopted,
+      boolean isFounded,
+      Served serves,
+      Agreement agreement) {
     BirthMark mark =
-        new BirthMark("r", "h", firstSeenMillis, false, isFounded, 0, serves, agreement);
+        new BirthMark("r", "h", firstSeenMillis, isAdopted, isFounded, 0, serves, agreement);
     return new MarkedNode(Kind.VALID, 0, mark.toString());
   }
 
   /** A member of a founded set. */
   static MarkedNode of(Served serves, Agreement agreement) {
-    return of(0, true, serves, agreement);
+    return of(0, false, true, serves, agreement);
   }
 
   /** A member of a set that is being founded. */
   static MarkedNode founding(Served serves, Agreement agreement) {
-    return of(0, false, serves, agreement);
+    return of(0, false, false, serves, agreement);
   }
 
-  /** A member of so many, by a version of the library that knew no ids. */
-  static MarkedNode earlier(int members) {
-    return new MarkedNode(Kind.VALID, 0, "3 r h 0 seen 102 |" + members + "| guarded");
+  /** The mark of another version of the library. */
+  static MarkedNode ofAnotherVersion() {
+    return new MarkedNode(Kind.VALID, 0, "3 r h 0 seen 102");
+  }
+
+  boolean isFounding() {
+    return kind == Kind.VALID && mark.contains(" founding ");
+  }
+
+  /** Returns the same with an older mark. */
+  MarkedNode aged(Age older) {
+    return new MarkedNode(kind, history, mark, older);
   }
 
   MarkedNode isVoid() {
     return new MarkedNode(Kind.VOID, history, mark);
   }
 
-  /** Returns it as it is after the write of a mark. */
+  /** Returns it as it is after the write of a mark by anybody who vouches for nothing. */
   MarkedNode marked(BirthMark written) {
+    return marked(written, false);
+  }
+
+  /** Returns it as it is after the write of a mark. */
+  MarkedNode marked(BirthMark written, boolean isAdopted) {
     long firstSeenMillis = Math.max(0, written.firstSeenMillis()); // 0: now
     MarkedNode node =
-        of(firstSeenMillis, written.isFounded(), written.serves(), written.agreement());
+        of(firstSeenMillis, isAdopted, written.isFounded(), written.serves(), written.agreement());
     return new MarkedNode(Kind.VALID, history, node.mark);
   }
 
   /** Returns the audit of a node of this number in this state. */
   NodeAudit audit(int node) {
+    long ageMillis =
+        switch (age) {
+          case YOUNG -> 0;
+          case SEEN -> 10_000;
+          case WAITED -> parsed().agreement().abstentionMillis();
+          case FORGOTTEN -> NOW_MICROS / 1_000;
+        };
     String process = "r" + node;
     String data = "h" + node + "x" + history;
     String owner = " " + (kind == Kind.VOID ? "x" : process) + " " + data + " ";
@@ -82,7 +124,7 @@ record MarkedNode(Kind kind, int history, String mark) {
         0,
         "noeviction",
         kind == Kind.EVICTED ? 1 : 0,
-        NOW_MICROS,
+        isFounding() ? 1_000 * ageMillis : NOW_MICROS,
         mark.replace(NOBODYS, owner));
   }
 
@@ -115,16 +157,19 @@ record MarkedNode(Kind kind, int history, String mark) {
         || other instanceof MarkedNode node
             && kind == node.kind
             && history == node.history
+            && age == node.age
             && mark.equals(node.mark);
   }
 
   @Override
   public int hashCode() {
-    return 31 * (31 * mark.hashCode() + history) + kind.ordinal();
+    return 31 * (31 * mark.hashCode() + 4 * history + age.ordinal()) + kind.ordinal();
   }
 
   @Override
   public String toString() {
-    return kind == Kind.NONE ? "empty" : kind + " " + mark.replaceFirst(NOBODYS, " ");
+    return kind == Kind.NONE
+        ? "empty"
+        : kind + " " + mark.replaceFirst(NOBODYS, " ") + (isFounding() ? " " + age : "");
   }
 }

@@ -158,7 +158,7 @@ class DatabaseTest {
 
   @Test
   void mastersAreNotAdoptedThroughAnotherDatabase() {
-    AdoptReport report = byPools(database(2)).adopt();
+    AdoptReport report = byPools(database(2)).adoptNew();
     assertFalse(report.isComplete(), report::toString);
     assertTrue(report.toString().contains("its pool is on database 2"), report::toString);
     for (RedisServer server : servers) {

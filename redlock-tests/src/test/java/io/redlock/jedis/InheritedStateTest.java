@@ -75,7 +75,7 @@ class InheritedStateTest {
     caller.setContextClassLoader(ofAnApplication);
     USER.set("Alice");
     try (RedisServers servers = RedisServers.start(3)) {
-      JedisRedlock.adopt(servers.addresses());
+      JedisRedlock.adoptNew(servers.addresses());
       try (Redlock redlock = connect(servers);
           Redlock other = connect(servers)) {
         while (threads("callbacks").isEmpty()) {

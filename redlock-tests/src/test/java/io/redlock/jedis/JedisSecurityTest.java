@@ -50,14 +50,14 @@ class JedisSecurityTest {
 
   @Test
   void passwordInTheAddressLogsIn() {
-    try (RedisServer server = RedisServer.start("--requirepass", SECRET)) {
+    try (RedisServer server = RedisServer.start("--requirepass", SECRET).founded()) {
       assertServes("redis://:" + ENCODED + "@127.0.0.1:" + server.port(), null);
     }
   }
 
   @Test
   void passwordInTheClientConfigurationLogsIn() {
-    try (RedisServer server = RedisServer.start("--requirepass", SECRET)) {
+    try (RedisServer server = RedisServer.start("--requirepass", SECRET).founded()) {
       JedisClientConfig config = DefaultJedisClientConfig.builder().password(SECRET).build();
       assertServes(server.address(), config);
     }
@@ -65,7 +65,7 @@ class JedisSecurityTest {
 
   @Test
   void loginInTheAddressGoesBeforeTheClientConfiguration() {
-    try (RedisServer server = RedisServer.start("--requirepass", SECRET)) {
+    try (RedisServer server = RedisServer.start("--requirepass", SECRET).founded()) {
       JedisClientConfig config = DefaultJedisClientConfig.builder().password("wrong").build();
       assertServes("redis://:" + ENCODED + "@127.0.0.1:" + server.port(), config);
     }
@@ -73,7 +73,7 @@ class JedisSecurityTest {
 
   @Test
   void twoSsInTheAddressMeanTls() throws IOException {
-    try (TlsServer server = TlsServer.start(certificate)) {
+    try (TlsServer server = TlsServer.start(certificate).founded()) {
       assertServes(server.address(), trusting(certificate));
     }
   }
@@ -81,7 +81,7 @@ class JedisSecurityTest {
   @Test
   @SuppressWarnings("deprecation")
   void olderSwitchesOfTheClientConfigurationVerifyTheHostToo() throws Exception {
-    try (TlsServer server = TlsServer.start(certificate)) {
+    try (TlsServer server = TlsServer.start(certificate).founded()) {
       assertServes(server.address(), older(certificate).build());
     }
     try (TlsServer server = TlsServer.start(ofAnotherHost)) {
@@ -123,7 +123,7 @@ class JedisSecurityTest {
 
   @Test
   void laneOverTlsSurvivesTheEndOfItsConnection() throws IOException {
-    try (TlsServer server = TlsServer.start(certificate);
+    try (TlsServer server = TlsServer.start(certificate).founded();
         LaneFixture fixture =
             new LaneFixture(server.address(), NODE_TIMEOUT, null, trusting(certificate))) {
       fixture.up();

@@ -137,7 +137,7 @@ class LeastPrivilegeTest {
         addresses.add(address(server));
       }
       String all = String.join(",", addresses);
-      AdoptReport report = builder(all).adopt();
+      AdoptReport report = builder(all).adoptNew();
       assertTrue(report.isComplete(), report::toString);
       ByteArrayOutputStream printed = new ByteArrayOutputStream();
       assertEquals(0, Doctor.run(deployment(all), new PrintStream(printed)));
@@ -158,7 +158,7 @@ class LeastPrivilegeTest {
   void prefixThatTheRightsDoNotCoverIsSeenInTheStateOfTheNodes() throws Exception {
     try (RedisServer server = RedisServer.start()) {
       addUser(server, rules());
-      assertTrue(builder(address(server)).adopt().isComplete());
+      assertTrue(builder(address(server)).adoptNew().isComplete());
       try (Redlock redlock = builder(address(server)).keyPrefix("other:").build();
           Redlock right = builder(address(server)).build()) {
         redlock.tryAcquire("a", TTL);
@@ -291,7 +291,7 @@ class LeastPrivilegeTest {
   void fairRequestWithOneCommandLessIsRefusedAndNothingOfAQueueStaysForEver(String command)
       throws Exception {
     try (RedisServer server = serverWithout(List.of(command))) {
-      assertTrue(builder(address(server)).adopt().isComplete());
+      assertTrue(builder(address(server)).adoptNew().isComplete());
       try (Redlock redlock = builder(address(server)).build()) {
         LeaseRequest fair = LeaseRequest.of("a", TTL).waitUpTo(Duration.ofMillis(1)).fair();
         String refusal = redlock.tryAcquire(fair).toString();
@@ -312,7 +312,7 @@ class LeastPrivilegeTest {
   @MethodSource("commandsForQueues")
   void waitingInTurnMissesEachOfItsCommands(String command) throws Exception {
     try (RedisServer server = serverWithout(List.of(command))) {
-      assertTrue(builder(address(server)).adopt().isComplete());
+      assertTrue(builder(address(server)).adoptNew().isComplete());
       try (Redlock redlock = builder(address(server)).build()) {
         LeaseRequest brief = LeaseRequest.of("a", TTL).waitUpTo(Duration.ofMillis(300)).fair();
         Await.until(
@@ -338,7 +338,7 @@ class LeastPrivilegeTest {
   @ParameterizedTest
   @MethodSource("commandsForReaders")
   void readersMissEachOfTheirCommandsAndWritersDoNot(String command) throws Exception {
-    try (RedisServer server = serverWithout(List.of(command));
+    try (RedisServer server = serverWithout(List.of(command)).founded();
         LaneFixture user = new LaneFixture(address(server), Duration.ofSeconds(4)).up()) {
       String denied =
           answersToReaders(user).stream()
@@ -360,7 +360,7 @@ class LeastPrivilegeTest {
 
   @Test
   void userWithJustThisRuleMayRead() throws Exception {
-    try (RedisServer server = serverWithout(List.of());
+    try (RedisServer server = serverWithout(List.of()).founded();
         LaneFixture user = new LaneFixture(address(server), Duration.ofSeconds(4)).up()) {
       for (String answer : answersToReaders(user)) {
         assertTrue(answer.matches("(GRANTED|EXTENDED|JOINED|HELD|RELEASED).*"), answer);
@@ -409,7 +409,7 @@ class LeastPrivilegeTest {
     try (RedisServer server = RedisServer.start()) {
       List<String> more = new ArrayList<>(rules());
       addUser(server, more);
-      assertTrue(builder(address(server)).adopt().isComplete());
+      assertTrue(builder(address(server)).adoptNew().isComplete());
       String reason = stateOfPool(server).reason().orElse("");
       assertTrue(reason.contains("the server denies CLIENT"), reason); // before 7 all of it
       more.add(FOR_POOLS);
@@ -453,10 +453,12 @@ class LeastPrivilegeTest {
   private static List<String> complaints(String address) throws InterruptedException {
     List<String> complaints = new ArrayList<>();
     ByteArrayOutputStream printed = new ByteArrayOutputStream();
-    if (Doctor.run(deployment(address), new PrintStream(printed)) != 0) {
-      complaints.add(printed.toString(StandardCharsets.UTF_8));
+    assertEquals(1, Doctor.run(deployment(address), new PrintStream(printed)));
+    String diagnosis = printed.toString(StandardCharsets.UTF_8);
+    if (!diagnosis.contains("no set is founded")) {
+      complaints.add(diagnosis);
     }
-    AdoptReport report = builder(address).adopt();
+    AdoptReport report = builder(address).adoptNew();
     if (!report.isComplete()) {
       complaints.add(report.toString());
       return complaints;

@@ -32,6 +32,11 @@ record TlsServer(RedisServer redis, int tlsPort) implements AutoCloseable {
     }
   }
 
+  TlsServer founded() {
+    redis.founded();
+    return this;
+  }
+
   /** For example {@code rediss://127.0.0.1:21999}. */
   String address() {
     return "rediss://127.0.0.1:" + tlsPort;

@@ -30,8 +30,8 @@ class GuardedLeaseTest {
 
   /** A client of new masters that have been adopted. */
   private Redlock connect(Duration maxTtl) {
-    IntStream.range(0, LeaseMasters.NODES).forEach(node -> masters.get(node).command("FLUSHALL"));
-    assertTrue(guarded(masters.settings(), maxTtl).adopt().isComplete(), "adopted");
+    IntStream.range(0, LeaseMasters.NODES).forEach(node -> masters.get(node).restart());
+    assertTrue(guarded(masters.settings(), maxTtl).adoptNew().isComplete(), "adopted");
     return masters.connect(settings -> guarded(settings, maxTtl));
   }
 

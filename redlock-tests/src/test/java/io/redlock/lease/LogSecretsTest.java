@@ -26,7 +26,7 @@ class LogSecretsTest {
 
   @Test
   void noLogShowsAnOwnerIdOrAPassword() throws Exception {
-    try (RedisServer server = RedisServer.start("--requirepass", "geheim")) {
+    try (RedisServer server = RedisServer.start("--requirepass", "geheim").founded()) {
       JavaProgram.Run run =
           JavaProgram.run(Holder.class.getName(), "trace", "", Integer.toString(server.port()));
       assertEquals(0, run.exitCode(), run.lines()::toString);

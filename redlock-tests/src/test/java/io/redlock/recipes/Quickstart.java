@@ -10,7 +10,6 @@ import java.time.Duration;
 public class Quickstart {
 
   public static void main(String[] masters) throws InterruptedException {
-    System.out.println(JedisRedlock.adopt(masters)); // once, when the masters are brand-new
     try (Redlock redlock = JedisRedlock.connect(masters)) {
       System.out.println(redlock.operations().nodes());
       try (Lease lease = redlock.acquire("hello", Duration.ofSeconds(10), Duration.ofSeconds(2))) {

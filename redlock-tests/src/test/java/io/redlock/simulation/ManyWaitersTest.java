@@ -32,7 +32,7 @@ class ManyWaitersTest {
     for (int i = 0; i < plan.nodes; i++) {
       new SimServer(world);
     }
-    SimServer.adopt(servers);
+    SimServer.adopt(servers, true);
     client = client("c");
     other = client("other");
   }

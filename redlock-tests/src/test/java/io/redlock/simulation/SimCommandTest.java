@@ -219,10 +219,11 @@ class SimCommandTest {
         new Agreement(List.of(new MasterSet("k7f2", List.of("a:1", "b:2"))), true, 500, 700);
     BirthMark mark =
         new BirthMark("run", "repl", BirthMark.NOW, false, true, 0, Served.of("k7f2"), agreement);
-    Invocation invocation = AuditCall.invocation(41, new Refresh("seen", mark, 6));
+    Invocation invocation = AuditCall.invocation(41, new Refresh("seen", 7, mark, 6));
     SimCommand command = SimCommand.of(new ScriptCommand().byText(invocation, Guard.NONE));
     assertTrue(command.isAudit());
     assertEquals(
-        List.of(BirthMark.KEY, "41", "seen", mark.head(), "+6", mark.tail()), command.arguments());
+        List.of(BirthMark.KEY, "41", "seen", mark.head(), "+6", mark.tail(), "7"),
+        command.arguments());
   }
 }

@@ -99,8 +99,15 @@ final class SimServer {
     this.replicationId = newIdentity();
   }
 
-  /** Gives them the marks that an operator leaves on the brand-new masters of a set. */
-  static void adopt(List<SimServer> masters) {
+  /** Founds the set anew, as an operator who waits, if all of them have lost its marks. */
+  static void adoptIfLost(List<SimServer> masters) {
+    if (masters.stream().allMatch(master -> master.birth.isEmpty())) {
+      adopt(masters, false);
+    }
+  }
+
+  /** Gives them the marks that an operator leaves; a set that is not new abstains at first. */
+  static void adopt(List<SimServer> masters, boolean isNew) {
     SimWorld world = masters.get(0).world;
     SimPlan plan = world.plan;
     List<String> names = masters.stream().map(SimServer::toString).toList();
@@ -108,16 +115,16 @@ final class SimServer {
         TrustRules.of(
                 world.parts.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros)
             .agreement(List.of(new MasterSet("first", names)));
-    masters.forEach(master -> master.adopt(agreement));
+    masters.forEach(master -> master.adopt(agreement, isNew));
   }
 
-  private void adopt(Agreement agreement) {
+  private void adopt(Agreement agreement, boolean isNew) {
     birth =
         new BirthMark(
                 runId,
                 parts.replicationId.apply(replicationId),
                 nowMillis(),
-                true,
+                isNew,
                 true,
                 evictedKeys,
                 Served.of(agreement.sets().get(0).id()),
@@ -341,7 +348,10 @@ final class SimServer {
 
   /** Says what it is; writes its mark of birth if it is told to, as the audit script does. */
   private Object audit(List<String> arguments) {
-    if (arguments.size() > 2 && arguments.get(2).equals(birth)) {
+    boolean isInTime =
+        arguments.size() > 2
+            && Math.abs(clock.micros() - Long.parseLong(arguments.get(6))) <= 3_000_000;
+    if (isInTime && arguments.get(2).equals(birth)) {
       if (outOfMemory) {
         return SimCommand.error("OOM command not allowed when used memory > 'maxmemory'.");
       }

@@ -41,9 +41,8 @@ final class Simulation {
     for (int i = 0; i < plan.nodes; i++) {
       new SimServer(world, nodeClock(random));
     }
-    if (plan.adopted) {
-      SimServer.adopt(servers.subList(0, plan.change == null ? plan.nodes : plan.change.present()));
-    }
+    int present = plan.change == null ? plan.nodes : plan.change.present();
+    SimServer.adopt(servers.subList(0, present), plan.adopted);
     for (int i = 0; i < plan.clients; i++) {
       addClient(i);
     }
@@ -104,6 +103,8 @@ final class Simulation {
     clients.forEach(client -> world.after(0, client::startAgain));
     if (operator != null) {
       awaitChange(operator);
+    } else {
+      SimServer.adoptIfLost(servers);
     }
     settle();
     probe();

@@ -3,193 +3,183 @@ package io.redlock.trust;
 import static io.redlock.testbed.Results.assertAcquired;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.NodeStatus.State;
+import io.redlock.AcquireResult.Outcome;
+import io.redlock.Lease;
 import io.redlock.Redlock;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.AdoptReport.Node;
-import io.redlock.jedis.AdoptReport.Outcome;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.deployment.Adoption.Line;
+import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Which masters an operator can vouch for. */
+/** Only an operator says which masters belong together. */
 @Tag("server-version")
 @Execution(ExecutionMode.CONCURRENT)
 class AdoptTest {
 
-  private static final Duration TTL = Duration.ofSeconds(10);
+  /** So an abstention takes little more than two seconds. */
+  private static final Duration TTL = Duration.ofSeconds(2);
 
-  @AutoClose private final RedisServers servers = RedisServers.startBrandNew(3);
+  private static final Duration SKEW = Duration.ofMillis(100);
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
+  private static final int TRIES = 5;
 
-  private AdoptReport adopt() {
-    return builder().silenceTimeout(Duration.ofMinutes(1)).adopt();
+  @AutoClose private final RedisServers servers = RedisServers.startBrandNew(4);
+  private final List<Redlock> clients = new ArrayList<>();
+  private final List<String> waits = new ArrayList<>();
+
+  @AfterEach
+  void close() {
+    clients.forEach(Redlock::close);
   }
 
-  private static List<Outcome> outcomes(AdoptReport report) {
-    return report.nodes().stream().map(Node::outcome).toList();
+  private String list(int... nodes) {
+    return IntStream.of(nodes)
+        .mapToObj(node -> servers.get(node).address())
+        .collect(Collectors.joining(","));
   }
 
   private String name(int node) {
     return "127.0.0.1:" + servers.get(node).port();
   }
 
-  private void assertUnmarked(int... nodes) {
-    for (int node : nodes) {
-      assertEquals(List.of(), servers.get(node).keys("redlock:birth"));
-    }
-  }
-
-  private JedisRedlock.Builder builder() {
+  private static JedisRedlock.Builder settings(String list) {
     return JedisRedlock.builder()
-        .node(String.join(",", servers.addresses()))
-        .nodeTimeout(Duration.ofSeconds(4));
+        .node(list)
+        .maxTtl(TTL)
+        .clockSkew(SKEW)
+        .nodeTimeout(Duration.ofMillis(400))
+        .silenceTimeout(PATIENCE);
   }
 
-  private Redlock connect() {
-    return builder().build();
+  private Redlock client(String list) {
+    return client(settings(list));
   }
 
-  private void assertGrantsAtOnce() throws InterruptedException {
-    try (Redlock redlock = connect()) {
-      assertAcquired(redlock.tryAcquire("a", TTL));
-    }
+  private Redlock client(JedisRedlock.Builder settings) {
+    Redlock client = settings.build();
+    clients.add(client);
+    return client;
   }
+
+  private static String outcomes(AdoptReport report) {
+    return report.nodes().stream()
+        .map(Node::outcome)
+        .map(Enum::name)
+        .collect(Collectors.joining(" "));
+  }
+
+  private static void assertFounded(AdoptReport report) {
+    assertTrue(report.isComplete(), report::toString);
+  }
+
+  private static Lease acquire(Redlock client, String name) throws InterruptedException {
+    return client.acquire(name, TTL, PATIENCE);
+  }
+
+  private static String reasons(Redlock client) {
+    return client.operations().nodes().stream()
+        .map(node -> node.reason().orElse("-"))
+        .collect(Collectors.joining("\n"));
+  }
+
+  private static void awaitReason(Redlock client, String reason) {
+    Await.until(reason, () -> reasons(client).contains(reason));
+  }
+
+  private static boolean acquires(Redlock client, String name) throws InterruptedException {
+    return client.tryAcquire(name, TTL).outcome() == Outcome.ACQUIRED;
+  }
+
+  // How a set is founded.
 
   @Test
-  void brandNewMastersGrantAtOnce() throws Exception {
-    AdoptReport report = adopt();
-    assertTrue(report.isComplete());
-    assertEquals(List.of(Outcome.ADOPTED, Outcome.ADOPTED, Outcome.ADOPTED), outcomes(report));
-    assertTrue(report.toString().startsWith("127.0.0.1:" + servers.get(0).port() + " ADOPTED"));
-    assertGrantsAtOnce();
-  }
-
-  @Test
-  void mastersThatClientsHaveMetButNotUsedCanStillBeAdopted() throws Exception {
-    try (Redlock early = connect()) {
-      Await.until(
-          "all abstain",
-          () ->
-              early.operations().nodes().stream()
-                  .allMatch(node -> node.state() == State.ABSTAINING));
-      assertTrue(adopt().isComplete());
-      Await.until(
-          "all vote",
-          () -> early.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
-      assertAcquired(early.tryAcquire("a", TTL));
-    }
-  }
-
-  @Test
-  void adoptingOnceMoreChangesNothing() throws Exception {
-    adopt();
-    assertGrantsAtOnce();
+  void setIsFoundedWhenEveryLeaseOfThePastHasEnded() throws Exception {
+    Redlock client = client(list(0, 1, 2));
+    awaitReason(
+        client,
+        "no set is founded on these masters: run REDLOCK_MAX_TTL=2s REDLOCK_CLOCK_SKEW=100ms redlock"
+            + " adopt "
+            + name(0));
+    long startNanos = System.nanoTime();
+    AdoptReport report = settings(list(0, 1, 2)).adopt();
+    assertEquals("ADOPTED ADOPTED ADOPTED", outcomes(report), report::toString);
+    assertTrue(System.nanoTime() - startNanos >= TTL.toNanos());
+    acquire(client, "a");
     Object mark = servers.get(0).command("GET", "redlock:birth");
-    AdoptReport again = adopt();
-    assertTrue(again.isComplete());
-    assertTrue(outcomes(again).stream().allMatch(Outcome.ALREADY_TRUSTED::equals));
+    servers.get(2).kill();
+    report = settings(list(0, 1, 2)).adopt();
+    assertEquals("ALREADY_FOUNDED ALREADY_FOUNDED ALREADY_FOUNDED", outcomes(report));
     assertEquals(mark, servers.get(0).command("GET", "redlock:birth"));
   }
 
   @Test
-  void adoptionThatStoppedHalfWayCanBeRepeated() throws Exception {
-    adopt();
-    for (RedisServer server : servers) {
-      String mark = String.valueOf(server.command("GET", "redlock:birth"));
-      server.command("SET", "redlock:birth", mark.replace(" founded ", " founding "));
-    }
-    servers.get(1).command("FLUSHALL");
-    assertEquals(List.of(Outcome.ADOPTED, Outcome.ADOPTED, Outcome.ADOPTED), outcomes(adopt()));
-    assertGrantsAtOnce();
-  }
-
-  @Test
-  void masterThatLostItsDataCannotBeAdoptedAmongOthersInUse() throws Exception {
-    adopt();
-    assertGrantsAtOnce();
-    servers.get(1).restart();
-    AdoptReport report = adopt();
+  void adoptThatWasInterruptedGoesOnWhereItWas() throws Exception {
+    Thread.currentThread().interrupt();
+    AdoptReport report = settings(list(0)).adopt();
+    assertTrue(Thread.interrupted());
     assertFalse(report.isComplete());
-    List<Outcome> refused =
-        List.of(Outcome.ALREADY_TRUSTED, Outcome.REFUSED, Outcome.ALREADY_TRUSTED);
-    assertEquals(refused, outcomes(report));
-    assertTrue(report.toString().contains("lost its data"), report::toString);
-    assertUnmarked(1);
-    try (Redlock redlock = connect()) {
-      Await.until("it is marked", () -> !servers.get(1).keys("redlock:birth").isEmpty());
-      report = adopt();
-      assertEquals(refused, outcomes(report));
-      assertTrue(report.toString().contains("new among nodes in use"), report::toString);
-      assertEquals(State.ABSTAINING, redlock.operations().nodes().get(1).state());
-    }
-  }
-
-  @Test
-  void masterThatWasRestartedFromADumpCannotBeAdopted() {
-    adopt();
-    for (int node = 0; node < 3; node++) {
-      servers.get(node).command("SAVE");
-      servers.get(node).restart();
-    }
-    AdoptReport report = adopt();
-    assertTrue(outcomes(report).stream().allMatch(Outcome.REFUSED::equals), report::toString);
-    assertTrue(report.toString().contains("lost its data"), report::toString);
-  }
-
-  @Test
-  void masterThatHoldsKeysOfLocksCannotBeAdoptedNorCanTheOthers() {
-    servers.get(2).command("SET", "redlock:fence:a", "17");
-    AdoptReport report = adopt();
+    Thread operator = new Thread(() -> settings(list(0, 1, 2)).adopt());
+    operator.start();
+    Await.until("it is begun", () -> !servers.get(2).keys("redlock:birth").isEmpty());
+    operator.interrupt();
+    operator.join();
+    String begun = String.valueOf(servers.get(0).command("GET", "redlock:birth"));
+    assertFounded(settings(list(0, 1, 2)).adopt());
     assertEquals(
-        List.of(Outcome.LEFT_ALONE, Outcome.LEFT_ALONE, Outcome.REFUSED), outcomes(report));
-    assertTrue(report.toString().contains("for example redlock:fence:a"), report::toString);
-    assertUnmarked(0, 1, 2);
+        begun.replace(" founding ", " founded "), servers.get(0).command("GET", "redlock:birth"));
   }
 
   @Test
-  void withAKeyPrefixKeysThatBeginWithItAreKeysOfLocks() {
-    servers.get(2).command("SET", "[locks]*1", "somebody");
-    servers.get(1).command("SET", "locks", "of another application");
-    AdoptReport report =
-        JedisRedlock.builder()
-            .node(String.join(",", servers.addresses()))
-            .keyPrefix("[locks]*")
-            .silenceTimeout(Duration.ofMinutes(1))
-            .adopt();
+  void newMastersVoteAtOnceIfAnOperatorSaysThatTheyAreNew() throws Exception {
     assertEquals(
-        List.of(Outcome.LEFT_ALONE, Outcome.LEFT_ALONE, Outcome.REFUSED), outcomes(report));
-    assertUnmarked(0, 1, 2);
-    assertTrue(adopt().isComplete(), "without the prefix they are another application's");
+        "ADOPTED ADOPTED ADOPTED", outcomes(JedisRedlock.adoptNew(list(0, 1, 2).split(","))));
+    Redlock client = client(JedisRedlock.builder().node(list(0, 1, 2)));
+    assertAcquired(client.tryAcquire("a", TTL));
+    assertFounded(JedisRedlock.adoptNew(list(0, 1, 2).split(",")));
   }
 
   @Test
-  void keysOfOtherApplicationsAreNoHindrance() {
-    for (int i = 0; i < 3_000; i++) {
-      servers.get(0).command("SET", "key-" + i, "value"); // more than one page
-    }
-    assertTrue(adopt().isComplete());
+  void mastersThatShowAnyUseAreNotNew() {
+    RedisServer used = servers.get(2);
+    used.command("SET", "x", "y", "PX", "1");
+    assertNotNew("as it shows calls of set");
+    used.restart();
+    used.command("CONFIG", "RESETSTAT");
+    assertNotNew("as it shows calls of config");
+    used.restart("--rename-command", "SCAN", "");
+    assertNotNew("SCAN");
+    used.restart();
+    assertFounded(settings(list(0, 1, 2)).adopt());
+    used.restart();
+    assertFounded(settings(list(2)).keyPrefix("x").adoptNew());
   }
 
-  @Test
-  void nothingIsAdoptedWhileAMasterIsDown() {
-    servers.get(1).kill();
-    AdoptReport report = adopt();
-    assertEquals(List.of(Outcome.REFUSED, Outcome.UNREACHABLE, Outcome.REFUSED), outcomes(report));
-    assertTrue(report.toString().contains("refused connection"), report::toString);
-    assertUnmarked(0, 2);
+  private void assertNotNew(String reason) {
+    AdoptReport report = settings(list(0, 1, 2)).adoptNew();
+    assertFalse(report.isComplete());
+    assertTrue(report.toString().contains(reason), report::toString);
+    assertNull(servers.get(0).command("GET", "redlock:birth"));
   }
 
   @Test
@@ -197,21 +187,10 @@ class AdoptTest {
     try (GateProxy proxy = GateProxy.to(servers.get(0))) {
       AdoptReport report =
           JedisRedlock.adopt(servers.get(0).address(), servers.get(1).address(), proxy.address());
-      assertEquals(
-          List.of(Outcome.LEFT_ALONE, Outcome.LEFT_ALONE, Outcome.REFUSED), outcomes(report));
+      assertEquals("LEFT_ALONE LEFT_ALONE REFUSED", outcomes(report));
       assertTrue(report.toString().contains("same server as node"), report::toString);
-      assertUnmarked(0, 1);
+      assertEquals(List.of(), servers.get(0).keys("redlock:birth"));
     }
-  }
-
-  @Test
-  void adoptionIsForTheWholeDeployment() {
-    assertTrue(JedisRedlock.adopt(servers.get(0).address()).isComplete());
-    AdoptReport report = adopt();
-    assertTrue(
-        report.toString().contains("is not the set of its masters, [" + name(0) + "]: foreign ["),
-        report::toString);
-    assertUnmarked(1, 2);
   }
 
   @Test
@@ -223,6 +202,133 @@ class AdoptTest {
             .getMessage();
     assertTrue(message.startsWith("cannot adopt: "), message);
     assertFalse(message.contains("geheim"), message);
-    assertEquals(0, servers.get(0).keys("*").stream().filter(Objects::nonNull).count());
+    assertEquals(List.of(), servers.get(0).keys("*"));
+  }
+
+  // What ordinary restarts once made of clients with other lists.
+
+  @Test
+  void clientThatListsAMinorityIsRefusedWhateverIsLost() throws Exception {
+    assertFounded(settings(list(0, 1, 2)).adoptNew());
+    Redlock right = client(list(0, 1, 2));
+    Redlock minority = client(list(2));
+    for (int i = 0; i < TRIES; i++) {
+      acquire(right, "a" + i);
+      servers.get(2).restart();
+      Await.until("it is marked", () -> !servers.get(2).keys("redlock:birth").isEmpty());
+      assertFalse(acquires(minority, "a" + i));
+      assertEquals(1, sets(2));
+    }
+  }
+
+  /** Returns how many sets of this size the mark of a master names. */
+  private int sets(int node) {
+    String mark = String.valueOf(servers.get(node).command("GET", "redlock:birth"));
+    assertTrue(mark.endsWith("=" + name(0) + "," + name(1) + "," + name(2)), mark);
+    return mark.split("=").length - 1;
+  }
+
+  @Test
+  void listThatDiffersByOneGetsNothingWhenTwoMastersRestart() throws Exception {
+    for (boolean guarded : new boolean[] {true, false}) {
+      servers.forEach(server -> server.restart());
+      assertFounded(settings(list(0, 1, 2)).adoptNew());
+      Redlock right = client(list(0, 1, 2));
+      Redlock other = client(settings(list(0, 1, 3)).restartGuard(guarded));
+      for (int i = 0; i < TRIES; i++) {
+        Lease lease = acquire(right, "a" + i);
+        servers.get(0).restart();
+        servers.get(1).restart();
+        while (lease.isValid()) {
+          assertFalse(acquires(other, "a" + i));
+        }
+        acquire(right, "b" + i);
+        assertEquals(1, sets(0));
+        assertEquals(List.of(), servers.get(3).keys("redlock:birth"));
+      }
+      clients.forEach(Redlock::close);
+    }
+  }
+
+  @Test
+  void clientWithoutTheGuardGetsNothingWhenAllMastersAreEmptied() throws Exception {
+    assertFounded(settings(list(0, 1, 2)).adoptNew());
+    Redlock right = client(list(0, 1, 2));
+    acquire(right, "a");
+    right.close(); // it would copy its marks between two losses
+    Redlock unguarded = client(settings(list(0, 1, 2)).restartGuard(false));
+    for (int node = 0; node < 3; node++) {
+      servers.get(node).command("FLUSHALL");
+    }
+    awaitReason(unguarded, "no set is founded");
+    assertFalse(acquires(unguarded, "a"));
+  }
+
+  @Test
+  void strayMarkIsNamedWithItsFixAndReplaced() throws Exception {
+    assertFounded(settings(list(1)).adoptNew());
+    Redlock right = client(list(0, 1, 2));
+    awaitReason(right, "redlock adopt --replace " + name(1) + "=");
+    AdoptReport report = settings(list(0, 1, 2)).adopt();
+    assertEquals("LEFT_ALONE REFUSED LEFT_ALONE", outcomes(report));
+    String advised = report.toString().replaceFirst("(?s).*--replace (\\S+) .*", "$1");
+    List<Line> lines = operator().adopt(false, List.of(), List.of(advised), waits::add);
+    assertEquals(3, lines.stream().filter(line -> line.outcome().name().equals("ADOPTED")).count());
+    assertTrue(waits.get(0).matches("waiting for [123]s, until every lease .*"), waits::toString);
+    acquire(right, "a");
+  }
+
+  @Test
+  void markOfASetInUseIsNotReplaced() throws Exception {
+    assertFounded(settings(list(2, 3)).adoptNew());
+    AdoptReport report = settings(list(0, 1, 2)).adopt();
+    String advised = report.toString().replaceFirst("(?s).*--replace (\\S+) .*", "$1");
+    assertEquals("shows the same set", replace(advised));
+    servers.get(3).kill();
+    assertEquals("does not answer", replace(advised));
+    servers.get(3).restart();
+    operator().adopt(false, List.of(), List.of(advised), waits::add);
+    acquire(client(list(0, 1, 2)), "a");
+  }
+
+  private String replace(String advised) {
+    String told = operator().adopt(false, List.of(), List.of(advised), waits::add).toString();
+    return told.replaceFirst("(?s).*(shows the same set|does not answer).*", "$1");
+  }
+
+  private DeploymentSettings operator() {
+    DeploymentSettings operator = new DeploymentSettings();
+    operator.node(list(0, 1, 2));
+    operator.set(Setting.MAX_TTL, TTL);
+    operator.set(Setting.CLOCK_SKEW, SKEW);
+    return operator;
+  }
+
+  @Test
+  void marksOfAnotherVersionAreRefusedWithBothNumbersAndReplacedByAnOperator() throws Exception {
+    assertFounded(settings(list(0, 1, 2)).adoptNew());
+    for (int node = 0; node < 3; node++) {
+      servers.get(node).command("SET", "redlock:birth", "1 run repl 1 seen 34302 3 guarded");
+    }
+    Redlock client = client(list(0, 1, 2));
+    awaitReason(client, "of version 1, this program reads version 5");
+    assertFalse(acquires(client, "a"));
+    assertFounded(settings(list(0, 1, 2)).adopt());
+    acquire(client, "a");
+  }
+
+  @Test
+  void nobodyGetsWhatIsHeldByAClientThatStandsStillWhenAllIsLost() throws Exception {
+    assertFounded(settings(list(0, 1, 2)).adoptNew());
+    Lease lease = acquire(client(list(0, 1, 2)), "a");
+    clients.get(0).close(); // so nothing copies its marks, and it releases nothing by itself
+    for (int node = 0; node < 3; node++) {
+      servers.get(node).command("FLUSHALL");
+    }
+    Redlock rival = client(list(0, 1, 2));
+    assertFounded(settings(list(0, 1, 2)).adopt());
+    Lease second = acquire(rival, "a");
+    assertTrue(second.isValid());
+    assertFalse(lease.isValid(), "two holders");
   }
 }

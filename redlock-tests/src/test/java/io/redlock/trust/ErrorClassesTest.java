@@ -71,7 +71,7 @@ class ErrorClassesTest {
   private static final Duration CONNECT_TIMEOUT = Duration.ofMillis(500);
 
   private final AtomicInteger connects = new AtomicInteger();
-  private RedisServer server = RedisServer.start();
+  private RedisServer server = RedisServer.start().founded();
   private Redlock client;
 
   @AfterEach
@@ -280,6 +280,7 @@ class ErrorClassesTest {
     server.kill();
     assertUnreachable("refused connection");
     server.restart();
+    server.founded();
     assertRecovers();
   }
 
@@ -345,7 +346,7 @@ class ErrorClassesTest {
   @Test
   void missingPassword() throws Exception {
     server.close();
-    server = RedisServer.start("--requirepass", "geheim");
+    server = RedisServer.start("--requirepass", "geheim").founded();
     connect();
     assertRefused(Vote.MISCONFIGURED, "NOAUTH");
     assertNothingIsLeft();
@@ -362,6 +363,9 @@ class ErrorClassesTest {
   @Test
   void missingPermission() throws Exception {
     server.command("ACL", "SETUSER", "app", "on", ">geheim", "~*", "&*", "+@all", "-set");
+    String mark = String.valueOf(server.command("GET", "redlock:birth"));
+    server.command(
+        "SET", "redlock:birth", mark.replaceFirst("\\w{40}", "another")); // so it is void
     connect("redis://app:geheim@127.0.0.1:" + server.port());
     Await.until(
         "the audit fails", () -> client.operations().nodes().get(0).state() == State.MISCONFIGURED);
@@ -433,7 +437,7 @@ class ErrorClassesTest {
         server.isAtLeast(7), "Redis 6.2 has no protected mode where bind is configured");
     String address = ownAddress();
     server.close();
-    server = RedisServer.start("--bind", "127.0.0.1", address, "--protected-mode", "yes");
+    server = RedisServer.start("--bind", "127.0.0.1", address, "--protected-mode", "yes").founded();
     connect("redis://" + address + ":" + server.port());
     assertRefusedAtTheDoor(Vote.MISCONFIGURED, "protected mode");
     server.command("CONFIG", "SET", "protected-mode", "no");

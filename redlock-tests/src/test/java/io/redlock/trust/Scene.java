@@ -1,20 +1,23 @@
 package io.redlock.trust;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
-import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.TrustRules;
+import io.redlock.settings.SettingValues;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RedisServers;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,9 +61,13 @@ final class Scene implements AutoCloseable {
 
   /** Vouches for the masters, under the names that rivals give them. */
   void adopt(Duration maxTtl) {
-    AdoptReport report =
-        settings(maxTtl, namesOfRivals()).silenceTimeout(Duration.ofMinutes(1)).adopt();
-    assertTrue(report.isComplete(), report::toString);
+    List<String> names =
+        Stream.of(namesOfRivals()).map(name -> name.replaceFirst("^redis://", "")).toList();
+    MasterSet set = new MasterSet("tested", names);
+    long driftPpm = new SettingValues().driftPartsPerMillion();
+    TrustRules rules = TrustRules.of(guarded, maxTtl, driftPpm, SKEW.toNanos() / 1_000);
+    RedisServers.found(
+        rules.agreement(List.of(set)), servers.get(0), servers.get(FRAGILE), servers.get(2));
   }
 
   private String[] namesOfRivals() {

@@ -1,8 +1,8 @@
 package io.redlock.cli;
 
 import io.redlock.Redlock;
-import io.redlock.jedis.AdoptReport;
-import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.deployment.Adoption.Line;
+import io.redlock.jedis.deployment.Adoption.Outcome;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.SettingsParser;
 import io.redlock.jedis.trust.MasterChange;
@@ -10,6 +10,7 @@ import io.redlock.settings.Setting;
 import io.redlock.text.Brief;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -218,28 +219,53 @@ final class Cli {
   @Command(
       mixinStandardHelpOptions = true,
       description =
-          "Adopts brand-new masters, so that they vote at once; list all masters of the deployment,"
-              + " before it is used.",
+          "Founds the set of the masters; list all of them. Run it where the masters are started,"
+              + " with the settings of their clients; there it may run each time. It waits until"
+              + " every lease has ended that the masters may have forgotten.",
       exitCodeList = {
-        "0:all are trusted now, or, with --without, all that are left are marked",
-        "1:not all are",
+        "0:the set is founded",
+        "1:it is not: fix what the lines say, and run the command again",
+        "119:the list is the other one of a change of masters that is under way",
         "123:the arguments or settings are not valid",
         "125:a defect of this program"
       })
   int adopt(
       @Option(
+              names = "--new",
+              description =
+                  "do not wait: the masters were never used; refused if any shows otherwise")
+          boolean isNew,
+      @Option(
               names = "--without",
               paramLabel = "HOST:PORT",
-              description =
-                  "instead, let the other masters go on without this one, which is gone for good;"
-                      + " repeat it for each")
+              description = "a master that is gone for good; repeat it for each")
           @Nullable List<String> without,
+      @Option(
+              names = "--replace",
+              paramLabel = "HOST:PORT=ID",
+              description =
+                  "write over the mark of this master, which is of this set; repeat it for each")
+          @Nullable List<String> replaced,
       @Mixin Deployment.Listed masters) {
-    JedisRedlock.Builder builder =
-        JedisRedlock.builder().configure(masters.settingsOrInput(console));
-    AdoptReport report = without == null ? builder.adopt() : builder.adoptWithout(without);
-    console.out().println(report);
-    return report.isComplete() ? ExitCode.OK : ExitCode.NOT_ALL;
+    DeploymentSettings deployment = new DeploymentSettings();
+    deployment.configure(masters.settingsOrInput(console));
+    List<Line> lines =
+        deployment.adopt(
+            isNew,
+            without == null ? List.of() : without,
+            replaced == null ? List.of() : replaced,
+            console.out()::println);
+    Set<Outcome> outcomes = EnumSet.noneOf(Outcome.class);
+    for (Line line : lines) {
+      outcomes.add(line.outcome());
+      console.out().println(line);
+    }
+    if (outcomes.contains(Outcome.OTHER_LIST)) {
+      return ExitCode.OTHER_LIST;
+    }
+    return EnumSet.of(Outcome.ADOPTED, Outcome.ALREADY_FOUNDED).containsAll(outcomes)
+        ? ExitCode.OK
+        : ExitCode.NOT_ALL;
   }
 
   @Command(

@@ -130,7 +130,7 @@ public final class Doctor {
         String.format(
             Locale.ROOT, "%+.1fms", (audit.nodeMicros() - around.clockMicros()) / 1_000.0),
         since(audit),
-        note(audit, verdict, around));
+        note(audit, verdict));
   }
 
   private static String since(NodeAudit audit) {
@@ -143,11 +143,10 @@ public final class Doctor {
     return firstSeen + (mark.isAdopted() ? " adopted" : "");
   }
 
-  private static String note(NodeAudit audit, Verdict verdict, Surroundings around) {
+  private static String note(NodeAudit audit, Verdict verdict) {
     String warning = TrustRules.warning(audit);
     if (verdict.refresh() != null && verdict.stand() == Stand.ABSTAINS) {
-      return "new or reset: when first used, it abstains for a little more than maxTtl"
-          + (around.othersInUse() ? "" : "; brand-new masters can be adopted, all together");
+      return "new or reset: when first used, it abstains for a little more than maxTtl";
     }
     return verdict.reason().isEmpty() && warning != null ? warning : verdict.reason();
   }

@@ -5,6 +5,7 @@ final class ExitCode {
 
   static final int OK = 0;
   static final int NOT_ALL = 1;
+  static final int OTHER_LIST = 119;
   static final int CONTENDED = 120;
   static final int TOO_FEW = 121;
   static final int LOST = 122;

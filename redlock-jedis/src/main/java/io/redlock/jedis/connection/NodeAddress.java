@@ -7,6 +7,7 @@ import java.net.URISyntaxException;
 import java.net.URLDecoder;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -87,6 +88,12 @@ public final class NodeAddress {
   /** Returns a stand-in for an address that does not parse, so that the other checks go on. */
   public static NodeAddress standIn(int position) {
     return new NodeAddress(new HostAndPort("address-" + position, 1), false, null, null);
+  }
+
+  /** Returns the address of this name with the same credentials; a stand-in if it is none. */
+  public NodeAddress at(String name) {
+    NodeAddress other = parse(name, 1, new ArrayList<>());
+    return other == null ? standIn(1) : new NodeAddress(other.hostAndPort, tls, user, password);
   }
 
   private static void checkQuotes(String text) throws Unusable {

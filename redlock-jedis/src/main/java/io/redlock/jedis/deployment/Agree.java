@@ -136,13 +136,8 @@ final class Agree extends OperatorCommand {
     Roll.Advice advice = Roll.of(nodes, quorum, observer, "").advice(target.index());
     Verdict verdict = observer.judge(target.audit(), target.around().advising(advice));
     Refresh refresh = verdict.refresh();
-    if (refresh == null || !refresh.mark().isFounded()) {
-      throw new Stopped(
-          target.name()
-              + ": "
-              + (refresh == null
-                  ? verdict.reason()
-                  : "its set is not founded: start its clients, or run redlock adopt"));
+    if (refresh == null) {
+      throw new Stopped(target.name() + ": " + verdict.reason());
     }
     return write(target, refresh.mark());
   }
@@ -152,7 +147,10 @@ final class Agree extends OperatorCommand {
       throw new Stopped(
           target.name() + ": its mark is changed again and again: run one command at a time");
     }
-    NodeAudit after = masters.write(target.index(), new Refresh(target.audit().birth(), mark));
+    NodeAudit after = masters.write(target.index(), Refresh.of(target.audit(), mark));
+    if (after.birth().equals(target.audit().birth())) {
+      return Optional.of(Duration.ZERO); // too much time had passed since it was read
+    }
     BirthMark written = BirthMark.parse(after.birth());
     if (written == null || !written.agreement().equals(mark.agreement())) {
       throw new Stopped(target.name() + ": its mark was changed meanwhile: run the command again");

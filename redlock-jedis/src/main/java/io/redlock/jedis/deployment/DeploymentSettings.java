@@ -7,6 +7,8 @@ import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
 import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.Founding;
 import io.redlock.jedis.trust.MasterChange;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
@@ -28,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -184,36 +187,114 @@ public final class DeploymentSettings {
   }
 
   /**
-   * Asks the masters a question without a lock service.
+   * Asks the masters a question without a lock service, under the settings of this client.
    *
    * @param what the beginning of the message if the configuration is not valid
    * @param knownFaults faults that were found before
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public <T> T ask(String what, List<String> knownFaults, BiFunction<Probe, Survey, T> question) {
+    return operate(what, knownFaults, (probe, survey, masters) -> question.apply(probe, survey));
+  }
+
+  /** What an operator does with masters. */
+  private interface Operation<T, E extends Exception> {
+    T run(Probe probe, Survey survey, ProbedMasters masters) throws E;
+  }
+
+  private <T, E extends Exception> T operate(
+      String what, List<String> knownFaults, Operation<T, E> operation) throws E {
     Checked checked = check(what, knownFaults);
+    List<Pool<Connection>> opened = new ArrayList<>();
     try {
       Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
-      TrustRules rules = TrustRules.observing(isGuarded(), checked.settings.skewMicros());
-      return question.apply(probe, new Survey(probe, rules));
+      Survey survey = new Survey(probe, rules(checked.settings));
+      RequestEncoder encoder =
+          new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
+      ProbedMasters probed =
+          new ProbedMasters(
+              probe,
+              survey,
+              encoder,
+              keyPrefix(),
+              names -> others(names, checked.settings, opened));
+      return operation.run(probe, survey, probed);
     } finally {
       checked.lanes.forEach(NodeLane::close);
+      opened.forEach(Pool::close);
     }
   }
 
+  /** Returns the survey of masters that are not of the configuration. */
+  private Survey others(
+      Collection<String> names, LaneSettings settings, List<Pool<Connection>> opened) {
+    NodeAddress listed = NodeAddress.standIn(1);
+    for (Master each : masters) {
+      NodeAddress parsed =
+          each.pool == null ? NodeAddress.parse(each.text, 1, new ArrayList<>()) : null;
+      listed = parsed == null ? listed : parsed;
+    }
+    List<Probe.Master> others = new ArrayList<>();
+    for (String name : names) {
+      Pool<Connection> pool =
+          NodePools.open(listed.at(name), clientConfig, holder(), settings.silenceTimeout());
+      opened.add(pool);
+      others.add(new Probe.Master(name, pool, true));
+    }
+    Probe probe = new Probe(others, Quorum.of(others.size()), settings.silenceTimeout());
+    return new Survey(probe, rules(settings));
+  }
+
   /**
-   * Lets an operator judge and mark the masters under the settings of their clients.
+   * Founds the set of the masters.
    *
-   * @param what the beginning of the message if the configuration is not valid
+   * @param isNew true if no lease of the past is alive
+   * @param without the addresses of the masters that are gone for good
+   * @param replaced the ids of the sets whose marks may be written over, each after the name of the
+   *     master and {@code =}
+   * @param out takes what the command waits for
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public <T> T operate(String what, BiFunction<Probe, Survey, T> operation) {
-    Checked checked = check(what, List.of());
-    try {
-      Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
-      return operation.apply(probe, new Survey(probe, rules(checked.settings)));
-    } finally {
-      checked.lanes.forEach(NodeLane::close);
+  public List<Adoption.Line> adopt(
+      boolean isNew,
+      Collection<String> without,
+      Collection<String> replaced,
+      Consumer<String> out) {
+    List<String> faults = new ArrayList<>();
+    Set<String> gone = names(without, faults);
+    Map<String, String> ids = new TreeMap<>();
+    for (String each : replaced) {
+      int equals = each.lastIndexOf('=');
+      if (equals < 1) {
+        faults.add("--replace " + Brief.text(each) + " names no set: write HOST:PORT=ID");
+      } else {
+        ids.put(each.substring(0, equals), each.substring(equals + 1));
+      }
+    }
+    return operate(
+        "cannot adopt",
+        faults,
+        (probe, survey, masters) -> {
+          requireKnown("--replace", ids.keySet(), masters);
+          if (ids.isEmpty()) { // else others may be gone: masters of the set that is replaced
+            requireKnown("--without", gone, masters);
+          }
+          String drawn = Agreement.newId(new SecureRandom());
+          Founding founding = new Founding(probe.quorum(), survey.rules(), isNew, gone, ids, drawn);
+          return new Adoption(masters, founding, out).run();
+        });
+  }
+
+  private static void requireKnown(String option, Set<String> names, ChangedMasters masters) {
+    Set<String> unknown = new TreeSet<>(names);
+    masters.names().forEach(unknown::remove);
+    if (!unknown.isEmpty()) {
+      throw new IllegalArgumentException(
+          "cannot adopt: "
+              + option
+              + " "
+              + unknown
+              + " is none of the masters: name it as in their list");
     }
   }
 
@@ -238,28 +319,21 @@ public final class DeploymentSettings {
       faults.add("no future master is named: add --moving-to");
     }
     Set<String> gone = names(without, faults);
-    Checked checked = check("cannot resize", faults);
-    try {
-      Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
-      TrustRules rules = rules(checked.settings);
-      Survey survey = new Survey(probe, rules);
-      RequestEncoder encoder =
-          new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
-      ChangedMasters masters = new ProbedMasters(probe, survey, encoder, keyPrefix());
-      return new Resize(
-              command,
-              masters,
-              checked.quorum,
-              rules,
-              gone,
-              change,
-              settle,
-              new SecureRandom(),
-              out)
-          .run();
-    } finally {
-      checked.lanes.forEach(NodeLane::close);
-    }
+    return this.<Boolean, InterruptedException>operate(
+        "cannot resize",
+        faults,
+        (probe, survey, masters) ->
+            new Resize(
+                    command,
+                    masters,
+                    probe.quorum(),
+                    survey.rules(),
+                    gone,
+                    change,
+                    settle,
+                    new SecureRandom(),
+                    out)
+                .run());
   }
 
   /**
@@ -272,18 +346,11 @@ public final class DeploymentSettings {
   public boolean agree(Collection<String> without, PrintStream out) throws InterruptedException {
     List<String> faults = new ArrayList<>();
     Set<String> gone = names(without, faults);
-    Checked checked = check("cannot agree", faults);
-    try {
-      Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
-      TrustRules rules = rules(checked.settings);
-      RequestEncoder encoder =
-          new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
-      ChangedMasters masters =
-          new ProbedMasters(probe, new Survey(probe, rules), encoder, keyPrefix());
-      return new Agree(masters, checked.quorum, rules, gone, List.of(), out).run();
-    } finally {
-      checked.lanes.forEach(NodeLane::close);
-    }
+    return this.<Boolean, InterruptedException>operate(
+        "cannot agree",
+        faults,
+        (probe, survey, masters) ->
+            new Agree(masters, probe.quorum(), survey.rules(), gone, List.of(), out).run());
   }
 
   /** Returns the names of these masters, and adds what is wrong with their addresses. */
@@ -302,11 +369,13 @@ public final class DeploymentSettings {
   }
 
   private TrustRules rules(LaneSettings settings) {
-    return TrustRules.of(
-        isGuarded(),
-        LaneSettings.bounded(values.get(Setting.MAX_TTL)),
-        values.driftPartsPerMillion(),
-        settings.skewMicros());
+    return observes
+        ? TrustRules.observing(isGuarded(), settings.skewMicros())
+        : TrustRules.of(
+            isGuarded(),
+            LaneSettings.bounded(values.get(Setting.MAX_TTL)),
+            values.driftPartsPerMillion(),
+            settings.skewMicros());
   }
 
   /** A valid configuration: lanes and a builder that are not yet started. */
@@ -410,8 +479,7 @@ public final class DeploymentSettings {
 
   private List<NodeLane> lanes(List<Probe.Master> all, Quorum quorum, LaneSettings settings) {
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    TrustRules rules =
-        observes ? TrustRules.observing(isGuarded(), settings.skewMicros()) : rules(settings);
+    TrustRules rules = rules(settings);
     List<String> names = all.stream().map(Probe.Master::name).toList();
     Peers peers = new Peers(names, quorum, settings.skewMicros());
     List<NodeLane> lanes = new ArrayList<>();

@@ -145,7 +145,7 @@ abstract class OperatorCommand {
       String fault = rules.misconfiguration(audit, around);
       BirthMark text = BirthMark.parse(audit.birth());
       if (fault == null && text == null && !audit.birth().isEmpty()) {
-        fault = BirthMark.UNREADABLE;
+        fault = BirthMark.unreadable(audit.birth());
       }
       if (fault != null) {
         throw new Stopped(audited.name() + ": " + fault);

@@ -7,6 +7,7 @@ import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.ScriptCommand;
+import io.redlock.jedis.trust.Founding;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.spi.NodeRequest;
@@ -14,6 +15,7 @@ import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -21,7 +23,7 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
 
 /** The masters of a change, over connections of their own. */
-final class ProbedMasters implements ChangedMasters {
+final class ProbedMasters implements Adoption.Masters {
 
   private static final String FENCES = RequestEncoder.FENCE_PREFIX + "*";
   private static final String OWNER = "redlock-resize";
@@ -32,8 +34,18 @@ final class ProbedMasters implements ChangedMasters {
   private final Survey survey;
   private final RequestEncoder encoder;
   private final String keyPrefix;
+  private final Function<Collection<String>, Survey> others;
 
-  ProbedMasters(Probe probe, Survey survey, RequestEncoder encoder, String keyPrefix) {
+  /**
+   * @param others opens masters that are not of the configuration
+   */
+  ProbedMasters(
+      Probe probe,
+      Survey survey,
+      RequestEncoder encoder,
+      String keyPrefix,
+      Function<Collection<String>, Survey> others) {
+    this.others = others;
     this.probe = probe;
     this.survey = survey;
     this.encoder = encoder;
@@ -56,6 +68,11 @@ final class ProbedMasters implements ChangedMasters {
   }
 
   @Override
+  public List<Audited> audit(Collection<String> names) {
+    return others.apply(names).audit();
+  }
+
+  @Override
   public NodeAudit write(int master, Refresh refresh) {
     return ask(master, connection -> AuditCall.over(connection, AuditCall.invocation(1, refresh)));
   }
@@ -63,6 +80,17 @@ final class ProbedMasters implements ChangedMasters {
   @Override
   public String lockKey(int master) {
     return ask(master, connection -> LockKeys.any(connection, keyPrefix));
+  }
+
+  @Override
+  public String use(int master) {
+    return ask(
+        master,
+        connection -> {
+          connection.sendCommand(Protocol.Command.INFO, "commandstats");
+          String statistics = new String((byte[]) connection.getOne(), StandardCharsets.UTF_8);
+          return Founding.use(statistics, LockKeys.any(connection, keyPrefix));
+        });
   }
 
   @Override

@@ -11,7 +11,6 @@ import io.redlock.jedis.trust.MasterChange.Step;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Roll;
-import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.Quorum;
@@ -31,9 +30,9 @@ import org.jspecify.annotations.Nullable;
 final class Resize extends OperatorCommand {
 
   private static final String NO_CHANGE = "no change of these masters is under way";
+  private static final int MOST_TOO_LATE = 10;
   private static final String JOINS_EMPTY =
       ": a master joins empty; empty it only if nobody uses it";
-  private static final int ID_BITS = 60;
 
   private final Command command;
   private final String wanted;
@@ -42,6 +41,7 @@ final class Resize extends OperatorCommand {
 
   private boolean waited;
   private boolean hasWritten;
+  private int tooLate; // in a row
 
   /** The sets of the change, and the terms of a master that is new to it. */
   private record Sets(MasterSet present, MasterSet future, Agreement terms) {
@@ -111,10 +111,16 @@ final class Resize extends OperatorCommand {
       if (!hasWritten) {
         found.stream().filter(each -> each.mark == null).forEach(each -> isNew(each, found, sets));
       }
-      perform(write, found, sets);
-      waited &= write.carries();
-      hasWritten = true;
-      return Optional.of(settle);
+      if (perform(write, found, sets)) {
+        waited &= write.carries();
+        hasWritten = true;
+        tooLate = 0;
+        return Optional.of(settle);
+      } else if (++tooLate > MOST_TOO_LATE) {
+        throw new Stopped(
+            found.get(write.master()).name + ": it answers too slowly: run the command again");
+      }
+      return Optional.of(Duration.ZERO);
     }
     return succeed(done());
   }
@@ -325,7 +331,9 @@ final class Resize extends OperatorCommand {
         }
         continue;
       }
-      Sets sets = new Sets(its, new MasterSet(newId(), future), mark.agreement().of(List.of()));
+      Sets sets =
+          new Sets(
+              its, new MasterSet(Agreement.newId(random), future), mark.agreement().of(List.of()));
       if (fresh != null && !fresh.present.id().equals(its.id())) {
         throw new Stopped(each.name + ": " + Roll.SAME_NAMES);
       }
@@ -338,8 +346,7 @@ final class Resize extends OperatorCommand {
       fresh = fresh == null ? sets : fresh;
     }
     if (fresh == null) {
-      throw new Stopped(
-          "the set of the present masters is not founded: start its clients, or run redlock adopt");
+      throw new Stopped("the set of the present masters is not founded: run redlock adopt");
     }
     return fresh;
   }
@@ -363,7 +370,9 @@ final class Resize extends OperatorCommand {
           || !mark.serves().includes(set.id())) {
         throw new Stopped(NO_CHANGE + ", and " + each.name + " is no master of " + future);
       }
-      sets = new Sets(new MasterSet(newId(), present), set, mark.agreement().of(List.of()));
+      sets =
+          new Sets(
+              new MasterSet(Agreement.newId(random), present), set, mark.agreement().of(List.of()));
     }
     boolean isDone = true;
     for (Found each : found) {
@@ -381,20 +390,16 @@ final class Resize extends OperatorCommand {
     return isDone ? null : sets;
   }
 
-  private String newId() { // M1
-    return Long.toString(1L << ID_BITS | random.nextLong() >>> 64 - ID_BITS, 36);
-  }
-
   // Steps.
 
-  private void perform(Step.Write write, List<Found> found, Sets sets) {
+  /** Returns false if too much time had passed since the master was read. */
+  private boolean perform(Step.Write write, List<Found> found, Sets sets) {
     Found target = found.get(write.master());
     Agreement agreement = sets.agreement(write.serves());
     BirthMark mark = target.mark;
     if (mark == null) {
       boolean isNew = isNew(target, found, sets);
-      Advice.Write copy = new Advice.Write(write.serves(), agreement, true);
-      mark = BirthMark.fresh(target.audit, isNew, copy);
+      mark = BirthMark.fresh(target.audit, isNew, write.serves(), agreement);
     } else {
       boolean isOut = mark.serves().isNobody(); // and what its clients agreed on is over
       Agreement terms = isOut ? agreement : mark.agreement().of(agreement.sets());
@@ -403,14 +408,19 @@ final class Resize extends OperatorCommand {
     if (write.carries()) {
       carry(target, found);
     }
-    Refresh refresh = new Refresh(target.audit.birth(), mark);
-    BirthMark after = BirthMark.parse(masters.write(target.index, refresh).birth());
+    Refresh refresh = Refresh.of(target.audit, mark);
+    String birth = masters.write(target.index, refresh).birth();
+    if (birth.equals(refresh.seen())) {
+      return false;
+    }
+    BirthMark after = BirthMark.parse(birth);
     Served serves = after == null ? Served.NOBODY : after.serves();
     if (!serves.equals(write.serves())) {
       throw new Stopped(
           target.name + ": its birth mark was changed meanwhile: run the command again");
     }
     out.println(target.name + " serves " + serves);
+    return true;
   }
 
   /**

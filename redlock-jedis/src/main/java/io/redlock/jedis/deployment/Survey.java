@@ -2,7 +2,6 @@ package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.scripts.AuditCall;
-import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
@@ -36,8 +35,7 @@ public final class Survey {
    *
    * @param name the node's name
    * @param audit null if there is no answer
-   * @param around the knowledge about the others, which counts them as in use unless all masters
-   *     are known to be brand-new; null if there is no answer
+   * @param around the knowledge about the others; null if there is no answer
    * @param verdict the verdict of a client; null if there is no answer
    * @param failure the reason if there is no answer; null otherwise
    */
@@ -130,32 +128,11 @@ public final class Survey {
     Peers peers = new Peers(names, quorum, rules.skewMicros());
     surroundings(peers, answers, clocks, rules); // so that the last count for the first verdicts
     List<@Nullable Surroundings> around = surroundings(peers, answers, clocks, rules);
-    boolean brandNew = true;
-    for (int i = 0; i < answers.size(); i++) {
-      brandNew &= isBrandNew(answers.get(i).value(), around.get(i));
-    }
     List<Audited> audits = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) {
-      Surroundings known = counting(!brandNew, around.get(i));
-      audits.add(judge(names.get(i), rules, answers.get(i), known));
+      audits.add(judge(names.get(i), rules, answers.get(i), around.get(i)));
     }
     return audits;
-  }
-
-  /** Returns false if this master or another one was in use before, or may have been. */
-  private static boolean isBrandNew(@Nullable Timed timed, @Nullable Surroundings around) {
-    if (timed == null || around == null || around.othersInUse()) {
-      return false;
-    }
-    BirthMark mark = BirthMark.parse(timed.audit.birth());
-    return mark == null
-        ? timed.audit.birth().isEmpty()
-        : mark.isOf(timed.audit) && !mark.isAdopted();
-  }
-
-  private static @Nullable Surroundings counting(
-      boolean othersInUse, @Nullable Surroundings around) {
-    return around == null ? null : around.counting(othersInUse);
   }
 
   private static Timed audit(Connection connection) {

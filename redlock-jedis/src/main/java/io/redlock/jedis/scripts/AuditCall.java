@@ -42,7 +42,8 @@ public final class AuditCall {
             Argument.of(refresh.seen()),
             Argument.of(refresh.mark().head()),
             Argument.of(refresh.firstSeen()),
-            Argument.of(refresh.mark().tail()));
+            Argument.of(refresh.mark().tail()),
+            Argument.of(refresh.seenMicros()));
   }
 
   /**

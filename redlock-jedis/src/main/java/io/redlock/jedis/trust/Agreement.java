@@ -4,14 +4,13 @@ import io.redlock.text.Brief;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.random.RandomGenerator;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -19,8 +18,7 @@ import java.util.stream.Collectors;
  * The agreement of all clients of a set of masters. Marks carry it; it is made when a set is
  * founded, and only copied afterwards.
  *
- * @param sets the set, or the present and the future one while its masters change; none in a mark
- *     of an earlier version
+ * @param sets the set, or the present and the future one while its masters change
  * @param guarded true if the clients respect the marks
  * @param maxTtlMillis the longest ttl of any lease
  * @param abstentionMillis how long a master that was reset abstains: until every lease that it may
@@ -40,7 +38,7 @@ public record Agreement(
 
   static final String FORM = "[0-9a-z]{1,24}=[!-~&&[^;=]]+(?:;[0-9a-z]{1,24}=[!-~&&[^;=]]+)?";
 
-  private static final int ID_DIGITS = 12;
+  private static final int ID_BITS = 60;
   private static final Pattern SEMICOLON = Pattern.compile(";");
 
   /** Makes the list unmodifiable, and the abstention bounded. */
@@ -85,22 +83,9 @@ public record Agreement(
     }
   }
 
-  /** Returns the id of a set that is founded by masters of these identities, in any order. */
-  static String idOf(List<String> identities) {
-    List<String> sorted = identities.stream().sorted().toList();
-    try {
-      byte[] digest =
-          MessageDigest.getInstance("SHA-256")
-              .digest(String.join(" ", sorted).getBytes(StandardCharsets.UTF_8));
-      StringBuilder id = new StringBuilder();
-      for (int i = 0; i < ID_DIGITS; i++) {
-        id.append(
-            Character.forDigit((digest[i] & 0xff) % Character.MAX_RADIX, Character.MAX_RADIX));
-      }
-      return id.toString();
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException(e); // every Java platform has it
-    }
+  /** Returns an id that no other set has. */
+  public static String newId(RandomGenerator random) { // M1
+    return Long.toString(1L << ID_BITS | random.nextLong() >>> 64 - ID_BITS, 36);
   }
 
   /** Returns the sets in the text of a mark. */

@@ -1,6 +1,5 @@
 package io.redlock.jedis.trust;
 
-import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -35,16 +34,14 @@ public record BirthMark(
   /** The key of the mark. */
   public static final String KEY = "redlock:birth";
 
-  /** The message for a key that another program, or another version of this library, wrote. */
+  /** The message for a key that another program wrote. */
   public static final String UNREADABLE =
-      KEY
-          + " holds a value that this version cannot read: use one version of the library, or"
-          + " delete the key";
+      KEY + " holds a value that is no birth mark: delete the key";
 
   /** The placeholder for the node's time at which it writes the mark. */
   public static final long NOW = -1;
 
-  private static final String VERSION = "4";
+  private static final String VERSION = "5";
 
   private static final Pattern FORM =
       Pattern.compile(
@@ -56,35 +53,11 @@ public record BirthMark(
               + Agreement.FORM
               + ")");
 
-  /** Versions 1 to 3 named a set by the number of its members. */
-  private static final Pattern EARLIER =
-      Pattern.compile(
-          "[123] (\\w+) (\\w+) (\\d{1,15}) (seen|adopted) (\\d{1,15}) \\|?(\\d{1,3})\\|?"
-              + " (guarded|unguarded)(?: [!-~]{1,64})?");
+  private static final Pattern ANY_VERSION = Pattern.compile("(\\d{1,9}) \\w+ \\w+ .*");
 
   /** Returns the mark in a text; null if it is none, or one of another version. */
   public static @Nullable BirthMark parse(String text) {
     Matcher matcher = FORM.matcher(text);
-    if (!matcher.matches()) {
-      return parseEarlier(EARLIER.matcher(text));
-    }
-    return new BirthMark(
-        matcher.group(1),
-        matcher.group(2),
-        Long.parseLong(matcher.group(3)),
-        matcher.group(4).equals("adopted"),
-        matcher.group(5).equals("founded"),
-        Long.parseLong(matcher.group(6)),
-        new Served(matcher.group(10)),
-        new Agreement(
-            Agreement.sets(matcher.group(11)),
-            matcher.group(7).equals("guarded"),
-            Long.parseLong(matcher.group(8)),
-            Long.parseLong(matcher.group(9))));
-  }
-
-  /** Reads a mark whose set has no id: as one of a set that is not founded, of unknown age. */
-  private static @Nullable BirthMark parseEarlier(Matcher matcher) {
     return !matcher.matches()
         ? null
         : new BirthMark(
@@ -92,25 +65,37 @@ public record BirthMark(
             matcher.group(2),
             Long.parseLong(matcher.group(3)),
             matcher.group(4).equals("adopted"),
-            false,
-            Long.MAX_VALUE,
-            Served.of(matcher.group(6)),
+            matcher.group(5).equals("founded"),
+            Long.parseLong(matcher.group(6)),
+            new Served(matcher.group(10)),
             new Agreement(
-                List.of(),
+                Agreement.sets(matcher.group(11)),
                 matcher.group(7).equals("guarded"),
-                0,
-                Long.parseLong(matcher.group(5))));
+                Long.parseLong(matcher.group(8)),
+                Long.parseLong(matcher.group(9))));
   }
 
-  /** Returns true if an earlier version wrote it, which knew no ids. */
-  boolean isOfEarlierVersion() {
-    return agreement.sets().isEmpty();
+  /** Returns true if another version of the library wrote the text. */
+  static boolean isOfAnotherVersion(String text) {
+    return parse(text) == null && ANY_VERSION.matcher(text).matches();
+  }
+
+  /** Returns why a text is no mark, and the fix. */
+  public static String unreadable(String text) {
+    Matcher version = ANY_VERSION.matcher(text);
+    return version.matches() && !version.group(1).equals(VERSION)
+        ? "its birth mark is of version "
+            + version.group(1)
+            + ", this program reads version "
+            + VERSION
+            + ": use one version of the library, then run redlock adopt, which replaces marks of"
+            + " others"
+        : UNREADABLE;
   }
 
   /** Returns true if the data is still that of this server and this history, and whole. */
   public boolean isOf(NodeAudit audit) {
-    return !isOfEarlierVersion() // a number names no set
-        && runId.equals(audit.runId())
+    return runId.equals(audit.runId())
         && replId.equals(audit.replId())
         && audit.evictedKeys() <= evictedKeys;
   }
@@ -121,28 +106,24 @@ public record BirthMark(
         && (isAdopted || audit.nodeMillis() - firstSeenMillis >= agreement.abstentionMillis());
   }
 
-  /** Returns true if masters of these identities found the set. */
-  boolean isFoundedBy(List<String> identities) {
-    return agreement.set(Agreement.idOf(identities)).isPresent();
-  }
-
   /** Returns a mark of data that counts as first seen when it is written. */
-  public static BirthMark fresh(NodeAudit audit, boolean isAdopted, Roll.Advice.Write write) {
+  public static BirthMark fresh(
+      NodeAudit audit, boolean isAdopted, Served serves, Agreement agreement) {
     return new BirthMark(
         audit.runId(),
         audit.replId(),
         NOW,
         isAdopted,
-        write.isFounded(),
+        true,
         audit.evictedKeys(),
-        write.serves(),
-        write.agreement());
+        serves,
+        agreement);
   }
 
-  /** Returns a mark of the same data as adopted by an operator. */
-  public BirthMark adopted() {
+  /** Returns the same mark of a set that is founded, or is not yet. */
+  BirthMark founded(boolean isSo) {
     return new BirthMark(
-        runId, replId, firstSeenMillis, true, isFounded, evictedKeys, serves, agreement);
+        runId, replId, firstSeenMillis, isAdopted, isSo, evictedKeys, serves, agreement);
   }
 
   /** Returns a mark of the same data that serves these clients under this agreement. */

@@ -30,18 +30,19 @@ public record NodeAudit(
     String birth) {
 
   /**
-   * A birth mark to write, unless another client writes one first.
+   * A birth mark to write, unless another one was written since, or three seconds have passed.
    *
    * @param seen the text under the key at the time of the decision
+   * @param seenMicros the node's clock at that time
    * @param mark the new mark
    * @param aheadMillis added to the first-seen time if that is the time of the write, because the
    *     node's clock may be wrong by so much more than the skew
    */
-  public record Refresh(String seen, BirthMark mark, long aheadMillis) {
+  public record Refresh(String seen, long seenMicros, BirthMark mark, long aheadMillis) {
 
-    /** A mark that is dated by a reliable clock. */
-    public Refresh(String seen, BirthMark mark) {
-      this(seen, mark, 0);
+    /** Returns the write that follows from an audit, of a mark that is dated by a good clock. */
+    public static Refresh of(NodeAudit audit, BirthMark mark) {
+      return new Refresh(audit.birth, audit.nodeMicros, mark, 0);
     }
 
     /** Returns the first-seen time as an argument of the script. */
@@ -50,22 +51,6 @@ public record NodeAudit(
           ? "+" + aheadMillis
           : Long.toString(mark.firstSeenMillis());
     }
-  }
-
-  /** Returns the same without a birth mark. */
-  NodeAudit unmarked() {
-    return new NodeAudit(
-        version,
-        runId,
-        role,
-        mode,
-        replId,
-        replicas,
-        maxMemoryBytes,
-        evictionPolicy,
-        evictedKeys,
-        nodeMicros,
-        "");
   }
 
   /** Returns true if the node takes writes. */

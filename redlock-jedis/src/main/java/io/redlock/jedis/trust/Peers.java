@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
@@ -35,6 +36,7 @@ public final class Peers {
   private final Roll.Node[] shown; // guarded by this; silent: not connected
   private final long[] auditedNanos; // guarded by this
   private boolean quorum; // guarded by this; stays true
+  private Optional<Agreement> agreed = Optional.empty(); // guarded by this; seen last
   private String label = ""; // guarded by this; of these clients in marks, empty until known
 
   /** The last audit of a connected node. The offset is its clock minus the monotonic clock. */
@@ -108,6 +110,9 @@ public final class Peers {
     Roll roll = roll(rules, afterNanos);
     Advice advice = roll.advice(node);
     waits[node] = !(advice instanceof Advice.Keep);
+    if (!waits[node]) {
+      agreed = Optional.of(shown[node].shown().agreement());
+    }
     label = roll.label().isEmpty() ? label : roll.label();
     long uncertaintyMicros = (afterNanos - beforeNanos) / 2_000;
     Heard self =
@@ -127,7 +132,6 @@ public final class Peers {
         byMedian,
         beyondSkewMicros(self, fresh),
         median == self ? uncertaintyMicros : self.misreadMicros(median),
-        isAnyOtherInUse(node),
         advice,
         twin);
   }
@@ -138,7 +142,7 @@ public final class Peers {
       all.add(isOld(node, nowNanos) ? silent[node] : shown[node]);
     }
     boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
-    return Roll.of(all, nodes, rules, isChosen ? label : "");
+    return Roll.of(all, nodes, rules, isChosen ? label : "", agreed);
   }
 
   /** Returns true if the node may show another mark by now: this process may have been paused. */
@@ -148,15 +152,6 @@ public final class Peers {
 
   private static int set(List<Heard> some) {
     return some.stream().mapToInt(each -> 1 << each.node).reduce(0, (a, b) -> a | b);
-  }
-
-  private boolean isAnyOtherInUse(int node) {
-    for (int other = 0; other < shown.length; other++) {
-      if (other != node && shown[other].isInUse()) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /** Returns the name of another node that is the same process; the second one does not count. */

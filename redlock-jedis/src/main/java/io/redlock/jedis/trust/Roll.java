@@ -2,27 +2,28 @@ package io.redlock.jedis.trust;
 
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.spi.Quorum;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The set of masters as the marks on the nodes of a client's list show it: which clients this one
  * is, what each node may do for it, and which marks it may write. A pure function of the marks.
  *
- * <p>A mark is copied, never invented (N1). A client writes a mark if a quorum of its list shows
- * valid marks of its set, or if all nodes of its list answer and none shows a mark of another set.
- * A set is founded in two steps (N4): first all members carry its id, then all are told so, and
- * only then they vote. So of two new sets that share a node none is ever founded.
+ * <p>A mark is copied, never invented (N1): nobody but an operator founds a set ({@link Founding}).
+ * A client writes a mark if a quorum of its list shows valid marks of its set, or if all nodes of
+ * its list answer, one of them shows a mark of its set, valid or void, and none shows that of
+ * another set.
  */
 public final class Roll {
 
@@ -32,6 +33,8 @@ public final class Roll {
   private final List<String> present;
   private final List<String> future;
   private final Optional<Mine> mine;
+  private final Optional<Agreement> agreed; // when this client last saw it
+  private final List<Sight> sights;
 
   /**
    * A node of the list.
@@ -47,41 +50,45 @@ public final class Roll {
     }
 
     /** Returns its mark, where it is known to have one. */
-    private BirthMark shown() {
+    BirthMark shown() {
       return Objects.requireNonNull(mark);
     }
 
     /** Returns its audit, where it is known to answer. */
-    private NodeAudit answer() {
+    NodeAudit answer() {
       return Objects.requireNonNull(audit);
     }
 
-    private boolean isValid() {
+    boolean isValid() {
       return mark != null && mark.isOf(answer());
     }
 
-    /** Returns true if its mark is valid, and the abstention that it asks for is over. */
-    boolean isInUse() {
-      return isValid() && shown().isSettled(answer());
-    }
-
     /** Returns true if its mark is valid and of a founded set. */
-    private boolean isMember() {
+    boolean isMember() {
       return isValid() && shown().isFounded();
     }
 
-    private boolean isUnreadable() {
+    boolean isUnreadable() {
       return audit != null && mark == null && !audit.birth().isEmpty();
     }
 
-    private boolean hasFoundedText() {
+    boolean hasFoundedText() {
       return mark != null && mark.isFounded();
     }
+  }
 
-    /** Returns true if its mark is valid, and of the set of this id. */
-    private boolean shows(String id) {
-      return isValid() && shown().agreement().set(id).isPresent();
-    }
+  /** The part of a node among the masters of a client, by its mark. */
+  private enum Sight {
+    SILENT,
+    EMPTY,
+    /** It has a valid mark of the client's set. */
+    MEMBER,
+    /** It has a void mark of that set, or that set is being founded on it. */
+    FORMER,
+    /** It has a valid mark of another set. */
+    STRANGER,
+    /** It has any other mark: void, of a set that is being founded, of another version. */
+    DISPUTED
   }
 
   /** The advice for one node. */
@@ -90,15 +97,11 @@ public final class Roll {
     /** Its mark is right. */
     record Keep() implements Advice {}
 
-    /** Its mark must be written first. */
-    record Write(Served serves, Agreement agreement, boolean isFounded) implements Advice {}
+    /** This mark must be written first. */
+    record Write(Served serves, Agreement agreement) implements Advice {}
 
-    /**
-     * It does not vote yet, and no mark may be written.
-     *
-     * @param soon true if only answers of other nodes are missing that are under way
-     */
-    record Wait(String reason, boolean soon) implements Advice {}
+    /** It does not vote yet, and no mark may be written. */
+    record Wait(String reason) implements Advice {}
 
     /** An operator has to fix something. */
     record Refuse(String reason) implements Advice {}
@@ -112,13 +115,20 @@ public final class Roll {
     }
   }
 
-  private Roll(List<Node> nodes, Quorum quorum, TrustRules client, String known) {
+  private Roll(
+      List<Node> nodes,
+      Quorum quorum,
+      TrustRules client,
+      String known,
+      Optional<Agreement> agreed) {
     this.nodes = nodes;
+    this.agreed = agreed;
     this.quorum = quorum;
     this.client = client;
     this.present = names(quorum.present());
     this.future = names(quorum.future());
     this.mine = quorum.isJoint() ? moving(known) : settled(known);
+    this.sights = nodes.stream().map(this::sight).toList();
   }
 
   /**
@@ -131,26 +141,21 @@ public final class Roll {
    *     if it had none
    */
   public static Roll of(List<Node> nodes, Quorum quorum, TrustRules client, String known) {
-    return new Roll(List.copyOf(nodes), quorum, client, known);
+    return of(nodes, quorum, client, known, Optional.empty());
   }
 
   /**
-   * Returns what the marks show to an operator who adopts the nodes: without those of sets that
-   * were never founded, except the one that these nodes found now (N7).
+   * Returns the same for a client that has seen an agreement before.
+   *
+   * @param agreed what its masters showed last, for the message if they show nothing any more
    */
-  public static Roll adopting(List<Node> nodes, Quorum quorum, TrustRules client) {
-    List<String> identities =
-        nodes.stream().map(node -> node.audit == null ? "" : node.audit.replId()).toList();
-    List<Node> counted = new ArrayList<>();
-    for (Node node : nodes) {
-      BirthMark mark = node.mark;
-      boolean counts =
-          mark == null
-              || mark.isFounded()
-              || mark.isFoundedBy(identities) && client.difference(mark.agreement()).isEmpty();
-      counted.add(counts ? node : Node.of(node.name, node.answer().unmarked()));
-    }
-    return of(counted, quorum, client, "");
+  static Roll of(
+      List<Node> nodes,
+      Quorum quorum,
+      TrustRules client,
+      String known,
+      Optional<Agreement> agreed) {
+    return new Roll(List.copyOf(nodes), quorum, client, known, agreed);
   }
 
   /** Returns the name of these clients in marks; empty if no mark shows it. */
@@ -158,14 +163,14 @@ public final class Roll {
     return mine.map(Mine::label).orElse("");
   }
 
-  /** Returns true if all nodes answer, and yet no majority shows on what they agreed. */
-  public boolean isDivided() {
-    return areAll(node -> node.audit != null)
-        && (mine.isEmpty()
-            ? nodes.stream().noneMatch(Node::isMember)
-                && nodes.stream().anyMatch(Node::hasFoundedText)
-            : IntStream.range(0, nodes.size())
-                .anyMatch(node -> advice(node) instanceof Advice.Wait));
+  /** Returns the nodes whose marks are right, as bits. */
+  int keeping() {
+    int keeping = 0;
+    for (int i = 0; i < nodes.size(); i++) {
+      boolean isRight = mine.isPresent() && sights.get(i) == Sight.MEMBER;
+      keeping |= isRight && advice(i) instanceof Advice.Keep ? 1 << i : 0;
+    }
+    return keeping;
   }
 
   private List<String> names(int group) {
@@ -181,11 +186,7 @@ public final class Roll {
     return nodes.stream().filter(hasMembers ? Node::isMember : Node::hasFoundedText).toList();
   }
 
-  private boolean areAll(Predicate<Node> condition) {
-    return nodes.stream().allMatch(condition);
-  }
-
-  private static <T> Optional<T> mostShown(List<T> all) {
+  static <T> Optional<T> mostShown(List<T> all) {
     return all.stream()
         .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()))
         .entrySet()
@@ -207,7 +208,8 @@ public final class Roll {
         if (set.isOf(present) || set.id().equals(known)) {
           alike.add(set);
         } else if (set.names().size() == present.size()
-            && areAll(each -> each.isMember() && each.shown().serves().includes(set.id()))) {
+            && nodes.stream()
+                .allMatch(each -> each.isMember() && each.shown().serves().includes(set.id()))) {
           whole.add(set);
         }
       }
@@ -240,69 +242,69 @@ public final class Roll {
 
   // What each node may do.
 
-  /** Returns the advice for a node that answers, and whose mark is none or can be read. */
+  private Sight sight(Node node) {
+    if (node.audit == null) {
+      return Sight.SILENT;
+    }
+    if (node.audit.birth().isEmpty()) {
+      return Sight.EMPTY;
+    }
+    boolean isMine = node.mark != null && mine.filter(its -> its.isIn(node.shown())).isPresent();
+    if (node.isMember()) {
+      return isMine ? Sight.MEMBER : Sight.STRANGER;
+    }
+    return isMine ? Sight.FORMER : Sight.DISPUTED;
+  }
+
+  private boolean isAny(Sight... some) {
+    return Stream.of(some).anyMatch(sights::contains);
+  }
+
+  /** Returns the advice for a node that answers. */
   public Advice advice(int index) {
     Node node = nodes.get(index);
     if (mine.isPresent()) {
-      return known(node, index, mine.get());
+      return switch (sights.get(index)) {
+        case MEMBER, STRANGER -> marked(node.shown(), mine.get());
+        default -> copied(index, mine.get());
+      };
     }
     if (quorum.isJoint()) {
       return new Advice.Refuse(unmoved(node, index));
     }
-    if (nodes.stream().anyMatch(Node::isMember)) {
-      return stranger(node);
-    }
-    Optional<Node> silent = nodes.stream().filter(each -> each.audit == null).findFirst();
-    if (silent.isPresent()) {
-      return new Advice.Wait(
-          "no majority of the masters knows their set, so all must answer first; "
-              + silent.get().name
-              + " does not",
-          false);
-    }
-    return founding(node);
+    return isAny(Sight.STRANGER) ? stranger(node) : unfounded();
   }
 
-  private Advice known(Node node, int index, Mine its) {
-    if (node.isMember()) {
-      BirthMark mark = node.shown();
-      String difference = client.difference(mark.agreement());
-      return !mark.serves().includes(its.label)
-          ? new Advice.Refuse(unserved(mark, its.label))
-          : difference.isEmpty() ? new Advice.Keep() : new Advice.Refuse(difference);
-    }
-    if (node.isValid()
-        && !its.isIn(node.shown())
-        && node.shown().agreement().sets().stream().noneMatch(set -> set.isOf(present))) {
-      return foreign(node);
-    }
-    return copied(node, index, its);
+  private Advice marked(BirthMark mark, Mine its) {
+    String difference = client.difference(mark.agreement());
+    return !mark.serves().includes(its.label)
+        ? new Advice.Refuse(unserved(mark, its.label))
+        : difference.isEmpty() ? new Advice.Keep() : new Advice.Refuse(difference);
   }
 
   /** Returns the mark for a node without one that counts: what the others agreed on. */
-  private Advice copied(Node node, int index, Mine its) {
-    List<Agreement> terms =
-        witnesses().stream()
-            .filter(each -> its.isIn(each.shown()))
-            .map(each -> each.shown().agreement().of(List.of()))
-            .toList();
-    Optional<Agreement> shown = mostShown(terms);
-    boolean isFounding = node.isValid() && its.isIn(node.shown());
-    boolean isAgreed = quorum.isReachedBy(showing(its, shown));
-    if (!isAgreed && !isFounding && !noneDiffers(its)) {
-      return new Advice.Wait(needs(its), false);
+  private Advice copied(int index, Mine its) {
+    Optional<Agreement> shown = mostShown(terms(Sight.MEMBER));
+    boolean isAgreed = quorum.isReachedBy(showing(shown));
+    if (!isAgreed && isAny(Sight.SILENT, Sight.STRANGER, Sight.DISPUTED)) {
+      return new Advice.Wait(
+          quorum.isJoint() && isAny(Sight.DISPUTED) ? TrustRules.UNMARKED_IN_A_CHANGE : needs());
     }
     // While an operator changes the terms, a lease may have lived for as long as any of them says.
-    Optional<Agreement> agreed = isAgreed ? shown : terms.stream().max(Agreement.BY_CAUTION);
+    Optional<Agreement> agreed =
+        terms(isAny(Sight.MEMBER) ? Sight.MEMBER : Sight.FORMER).stream()
+            .max(Agreement.BY_CAUTION)
+            .filter(most -> !isAgreed)
+            .or(() -> shown);
     // If all must answer, a void mark counts too: it may show a later step of a change.
-    Predicate<Node> isSource = isAgreed ? Node::isMember : Node::hasFoundedText;
     int group = group(index);
     List<Node> sources =
         IntStream.range(0, nodes.size())
             .filter(i -> (group & 1 << i) != 0)
+            .filter(
+                i -> sights.get(i) == Sight.MEMBER || !isAgreed && sights.get(i) == Sight.FORMER)
             .mapToObj(nodes::get)
-            .filter(isSource)
-            .filter(each -> its.isIn(each.shown()))
+            .filter(Node::hasFoundedText)
             .toList();
     Served common =
         sources.stream()
@@ -311,7 +313,7 @@ public final class Roll {
             .map(serves -> listing(index, serves, its))
             .orElse(Served.NOBODY);
     if (!common.includes(its.label) || common.isAborting()) {
-      return new Advice.Wait(TrustRules.UNMARKED_IN_A_CHANGE, false);
+      return new Advice.Wait(TrustRules.UNMARKED_IN_A_CHANGE);
     }
     List<MasterSet> sets =
         sources.stream()
@@ -322,7 +324,7 @@ public final class Roll {
     Agreement agreement = agreed.orElseThrow().of(sets);
     String difference = client.difference(agreement);
     return difference.isEmpty()
-        ? new Advice.Write(common, agreement, true)
+        ? new Advice.Write(common, agreement)
         : new Advice.Refuse(difference);
   }
 
@@ -347,62 +349,126 @@ public final class Roll {
     return (quorum.future() & 1 << index) == 0 ? listing.without(its.sets.get(1).id()) : listing;
   }
 
-  private int showing(Mine its, Optional<Agreement> agreed) {
+  private List<Agreement> terms(Sight of) {
+    List<Agreement> terms = new ArrayList<>();
+    for (int i = 0; i < nodes.size(); i++) {
+      if (sights.get(i) == of) {
+        terms.add(nodes.get(i).shown().agreement().of(List.of()));
+      }
+    }
+    return terms;
+  }
+
+  private int showing(Optional<Agreement> agreed) {
     int showing = 0;
     for (int i = 0; i < nodes.size(); i++) {
-      Node each = nodes.get(i);
       boolean agrees =
-          each.isMember()
-              && its.isIn(each.shown())
-              && agreed.equals(Optional.of(each.shown().agreement().of(List.of())));
+          sights.get(i) == Sight.MEMBER
+              && agreed.equals(Optional.of(nodes.get(i).shown().agreement().of(List.of())));
       showing |= agrees ? 1 << i : 0;
     }
     return showing;
   }
 
-  /** Returns true if all nodes answer, and none shows the mark of another set. */
-  private boolean noneDiffers(Mine its) {
-    return areAll(
-        each ->
-            each.audit != null
-                && !each.isUnreadable()
-                && (each.mark == null
-                    || (each.mark.isFounded()
-                        ? its.isIn(each.mark)
-                        : its.isIn(each.mark)
-                            || each.mark.agreement().sets().stream()
-                                .anyMatch(set -> set.isOf(present)))));
-  }
-
-  private String needs(Mine its) {
+  private String needs() {
     List<String> missing = new ArrayList<>();
-    for (Node each : nodes) {
-      if (each.audit == null) {
-        missing.add(each.name + " must answer");
-      } else if (each.mark != null && each.mark.isFounded() && !its.isIn(each.mark)) {
-        missing.add(
-            each.name + " has the mark of another set: empty it, if no other clients use it");
+    for (int i = 0; i < nodes.size(); i++) {
+      Node each = nodes.get(i);
+      switch (sights.get(i)) {
+        case SILENT -> missing.add(each.name + " must answer");
+        case STRANGER, DISPUTED -> missing.add(stray(each));
+        default -> {}
       }
-    }
-    if (areAll(each -> each.audit != null)) {
-      missing.add("run redlock adopt");
     }
     return "its data is new, and no majority of the masters shows the agreement: "
         + String.join(", ", missing);
   }
 
+  /** Describes a mark that is not of the set of this list, and the fix. */
+  private String stray(Node node) {
+    BirthMark mark = node.mark;
+    if (mark == null) {
+      return node.name + ": " + BirthMark.unreadable(node.answer().birth());
+    }
+    MasterSet other = last(mark);
+    return node.name
+        + (mark.isFounded() ? " has the mark of the set " : " has the founding mark of the set ")
+        + other.id()
+        + ", "
+        + other.names()
+        + ", since "
+        + Instant.ofEpochMilli(mark.firstSeenMillis()).truncatedTo(ChronoUnit.SECONDS)
+        + ": "
+        + replacing();
+  }
+
+  /** Returns the command that replaces all marks which are not of the set of this list. */
+  private String replacing() {
+    StringBuilder command = new StringBuilder("adopt");
+    for (int i = 0; i < nodes.size(); i++) {
+      BirthMark mark = nodes.get(i).mark;
+      if (mark != null && isStray(i)) {
+        command.append(" --replace ").append(nodes.get(i).name).append('=').append(last(mark).id());
+      }
+    }
+    return "if nobody uses that set, run " + client.command(command.toString(), present);
+  }
+
+  private boolean isStray(int index) {
+    return sights.get(index) == Sight.STRANGER
+        || sights.get(index) == Sight.DISPUTED && !isFoundedHere(nodes.get(index));
+  }
+
+  /** Returns why a node does not count as one of this list; empty if it may. */
+  String objection(int index) {
+    Node node = nodes.get(index);
+    boolean hasLeft = node.isMember() && node.shown().serves().isNobody();
+    return !isStray(index) ? "" : hasLeft ? LEFT : stray(node);
+  }
+
+  private static MasterSet last(BirthMark mark) {
+    List<MasterSet> sets = mark.agreement().sets();
+    return sets.get(sets.size() - 1);
+  }
+
   /** Explains why the masters are not those of the list. */
   private Advice stranger(Node node) {
     MasterSet other =
-        mostShown(
-                nodes.stream()
-                    .filter(Node::isMember)
-                    .map(each -> each.shown().agreement().sets())
-                    .map(sets -> sets.get(sets.size() - 1))
-                    .toList())
+        mostShown(nodes.stream().filter(Node::isMember).map(each -> last(each.shown())).toList())
             .orElseThrow();
     boolean hasLeft = node.isMember() && node.shown().serves().isNobody();
-    return new Advice.Refuse(hasLeft ? LEFT : differs(other));
+    boolean isPart = !other.isOf(present) && present.containsAll(other.names());
+    return new Advice.Refuse(hasLeft ? LEFT : differs(other) + (isPart ? "; " + replacing() : ""));
+  }
+
+  /** Explains why there is nothing to copy: only an operator founds a set. */
+  private Advice unfounded() {
+    for (int i = 0; i < nodes.size(); i++) {
+      if (sights.get(i) == Sight.SILENT) {
+        return new Advice.Wait(
+            "no majority of the masters knows their set, so all must answer first; "
+                + nodes.get(i).name
+                + " does not");
+      }
+    }
+    for (int i = 0; i < nodes.size(); i++) {
+      if (isStray(i)) {
+        return new Advice.Refuse(stray(nodes.get(i)));
+      }
+    }
+    return new Advice.Refuse(
+        isAny(Sight.DISPUTED)
+            ? "its set is being founded: if that was interrupted, run "
+                + client.command("adopt", present)
+                + " again"
+            : "no set is founded on these masters: run "
+                + client.command("adopt", present)
+                + agreed.map(terms -> "; their clients agreed on " + terms.inWords()).orElse(""));
+  }
+
+  /** Returns true if an operator founds a set of this list, so that its mark may be replaced. */
+  private boolean isFoundedHere(Node node) {
+    return node.mark != null && !node.mark.isFounded() && last(node.mark).isOf(present);
   }
 
   /** The message for a master that has left. */
@@ -414,7 +480,7 @@ public final class Roll {
           + " as the others are";
 
   /** Returns in which members a set differs from the list. */
-  private String differs(MasterSet other) {
+  String differs(MasterSet other) {
     if (other.isOf(present)) {
       return SAME_NAMES;
     }
@@ -432,103 +498,6 @@ public final class Roll {
         + " resize";
   }
 
-  private Advice foreign(Node node) {
-    MasterSet other = node.shown().agreement().sets().get(0);
-    return new Advice.Refuse(
-        node.name + " is claimed by clients with another list: " + differs(other));
-  }
-
-  /** Founds a set: all nodes answer, and none is a member of any. */
-  private Advice founding(Node node) {
-    for (Node each : nodes) {
-      if (each.isUnreadable()) {
-        return new Advice.Wait(each.name + ": " + BirthMark.UNREADABLE, false);
-      }
-      if (each.hasFoundedText()) {
-        return new Advice.Refuse(
-            each.name
-                + " was started with the data of other masters, "
-                + each.shown().agreement().sets().get(0).names()
-                + ": list the same masters on every client; masters of nobody are adopted with"
-                + " redlock adopt");
-      }
-    }
-    String id = Agreement.idOf(nodes.stream().map(each -> each.answer().replId()).toList());
-    Optional<Agreement> begun = Optional.empty();
-    long earlierMillis = 0;
-    boolean isMarked = true;
-    for (Node each : nodes) {
-      BirthMark mark = each.mark;
-      isMarked &= each.shows(id);
-      String difference = "";
-      if (mark != null && mark.isOfEarlierVersion()) {
-        earlierMillis = Math.max(earlierMillis, mark.agreement().abstentionMillis());
-        difference = client.differenceInGuard(mark.agreement());
-      } else if (each.isValid()) {
-        Agreement agreement = each.shown().agreement();
-        if (each.shows(id)) {
-          begun = Optional.of(agreement);
-        } else if (!agreement.sets().get(0).isOf(present)) {
-          return foreign(each);
-        }
-        difference = client.difference(agreement);
-      }
-      if (!difference.isEmpty()) {
-        return new Advice.Refuse(difference);
-      }
-    }
-    Agreement agreement =
-        begun.orElse(
-            client.agreement(List.of(new MasterSet(id, present))).abstainingFor(earlierMillis));
-    return isMarked || !node.shows(id)
-        ? new Advice.Write(Served.of(id), agreement, isMarked)
-        : new Advice.Wait("the set is being founded: not all of its masters are marked", true);
-  }
-
-  /**
-   * Returns the advice for each node, if an operator declares that the list is the set of its
-   * masters, and that some are gone for good: those that answer take up the set that they show, or
-   * found it anew. A member of another set is left alone.
-   */
-  public static List<Advice> without(
-      List<Node> nodes, Quorum quorum, TrustRules client, Set<String> gone) {
-    Roll roll = of(nodes, quorum, client, "");
-    MasterSet set = roll.declaredSet();
-    Mine its = new Mine(set.id(), List.of(set));
-    Agreement agreement =
-        nodes.stream()
-            .filter(node -> node.hasFoundedText() && its.isIn(node.shown()))
-            .map(node -> node.shown().agreement())
-            .max(Agreement.BY_CAUTION)
-            .orElse(client.agreement(List.of(set)));
-    String difference = client.difference(agreement);
-    List<Advice> all = new ArrayList<>();
-    for (Node node : nodes) {
-      if (gone.contains(node.name) || node.isMember() && its.isIn(node.shown())) {
-        all.add(new Advice.Keep());
-      } else if (quorum.isJoint() || agreement.sets().size() > 1) {
-        all.add(
-            new Advice.Refuse(
-                "a change of masters is under way: run its command again, with --without"));
-      } else if (node.isUnreadable()) {
-        all.add(new Advice.Refuse(BirthMark.UNREADABLE));
-      } else if (node.isMember()) {
-        List<MasterSet> others = node.shown().agreement().sets();
-        all.add(
-            new Advice.Refuse(
-                node.shown().serves().isNobody()
-                    ? LEFT
-                    : roll.differs(others.get(others.size() - 1))));
-      } else {
-        all.add(
-            difference.isEmpty()
-                ? new Advice.Write(Served.of(set.id()), agreement, true)
-                : new Advice.Refuse(difference));
-      }
-    }
-    return all;
-  }
-
   /** Returns why a node serves no client that moves as this one does. */
   private String unmoved(Node node, int index) {
     if (!node.isMember()) {
@@ -540,7 +509,7 @@ public final class Roll {
       return hasLeft ? LEFT : TrustRules.UNPREPARED;
     }
     List<MasterSet> sets = mark.agreement().sets();
-    MasterSet last = sets.get(sets.size() - 1);
+    MasterSet last = last(mark);
     if (last.isOf(future) && !last.isOf(present) && mark.serves().includes(last.id())) {
       return "the change to "
           + future.size()
@@ -555,25 +524,6 @@ public final class Roll {
             + ": list these, written alike, as the nodes and in movingTo, and restart the client";
   }
 
-  /** Returns the set of this list as its members show it, else as any mark does, else a new one. */
-  private MasterSet declaredSet() {
-    for (Predicate<Node> shows : List.<Predicate<Node>>of(Node::isMember, Node::hasFoundedText)) {
-      Optional<MasterSet> shown =
-          mostShown(
-              nodes.stream()
-                  .filter(shows)
-                  .flatMap(node -> node.shown().agreement().sets().stream())
-                  .filter(set -> set.isOf(present))
-                  .toList());
-      if (shown.isPresent()) {
-        return shown.get();
-      }
-    }
-    List<String> identities =
-        nodes.stream().filter(node -> node.audit != null).map(node -> node.audit.replId()).toList();
-    return new MasterSet(Agreement.idOf(identities), present);
-  }
-
   /** Returns why a node does not serve this client, and which step was skipped. */
   private String unserved(BirthMark mark, String label) {
     Served served = mark.serves();
@@ -585,7 +535,7 @@ public final class Roll {
           + " it again";
     }
     List<MasterSet> sets = mark.agreement().sets();
-    MasterSet last = sets.get(sets.size() - 1);
+    MasterSet last = last(mark);
     if (quorum.isJoint()) {
       return "it takes part in another change of masters than this client: restart the client";
     }

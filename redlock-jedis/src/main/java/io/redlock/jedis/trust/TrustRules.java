@@ -3,9 +3,12 @@ package io.redlock.jedis.trust;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Roll.Advice;
+import io.redlock.settings.Setting;
+import io.redlock.settings.SettingValues;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +32,8 @@ import org.jspecify.annotations.Nullable;
 public record TrustRules(
     boolean guarded, long maxTtlMillis, long abstentionMillis, long skewMicros) {
 
+  private static final long DEFAULT_DRIFT_PPM = new SettingValues().driftPartsPerMillion();
+
   static final String UNPREPARED =
       "no change of masters is prepared on it: first run redlock resize prepare";
 
@@ -46,7 +51,6 @@ public record TrustRules(
    *     clocks of a quorum that includes it; empty if no quorum agrees. The median does not
    *     suffice: of two audited nodes, the one with the wrong clock may be the median
    * @param uncertaintyMicros the largest error in reading the node's clock and the median
-   * @param othersInUse true if another node is in use already
    * @param advice what the marks of all nodes say about this one
    * @param sameServerAs another node that is the same process; empty if there is none
    */
@@ -55,26 +59,13 @@ public record TrustRules(
       boolean byMedian,
       OptionalLong beyondSkewMicros,
       long uncertaintyMicros,
-      boolean othersInUse,
       Advice advice,
       String sameServerAs) {
 
     /** Returns the same with other advice. */
     public Surroundings advising(Advice other) {
       return new Surroundings(
-          clockMicros,
-          byMedian,
-          beyondSkewMicros,
-          uncertaintyMicros,
-          othersInUse,
-          other,
-          sameServerAs);
-    }
-
-    /** Returns the same, except that other nodes are in use or not. */
-    public Surroundings counting(boolean others) {
-      return new Surroundings(
-          clockMicros, byMedian, beyondSkewMicros, uncertaintyMicros, others, advice, sameServerAs);
+          clockMicros, byMedian, beyondSkewMicros, uncertaintyMicros, other, sameServerAs);
     }
   }
 
@@ -82,7 +73,7 @@ public record TrustRules(
   public static TrustRules of(
       boolean guarded, Duration maxTtl, long driftPartsPerMillion, long skewMicros) {
     long ttlMillis = maxTtl.plusNanos(999_999).toMillis();
-    long driftMillis = -Math.floorDiv(-ttlMillis * driftPartsPerMillion, 1_000_000L) + 2; // T2
+    long driftMillis = ceilDiv(ttlMillis * driftPartsPerMillion, 1_000_000) + 2; // T2
     long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros); // N2
     return new TrustRules(guarded, ttlMillis, abstentionMillis, skewMicros);
   }
@@ -106,12 +97,18 @@ public record TrustRules(
     return new Agreement(sets, guarded, maxTtlMillis, abstentionMillis);
   }
 
-  /** Returns in which setting an agreement differs from this client's; empty if in none. */
+  /**
+   * Returns in which setting this client needs more than an agreement has; empty if it is served.
+   */
   String difference(Agreement agreed) {
-    if (observes() || !differenceInGuard(agreed).isEmpty()) {
-      return differenceInGuard(agreed);
+    if (observes()) {
+      return "";
     }
-    if (agreed.maxTtlMillis() != maxTtlMillis) {
+    if (agreed.guarded() != guarded) {
+      return differs("restartGuard(" + agreed.guarded() + ")", "restartGuard(" + guarded + ")")
+          .replace("at most what was agreed", "the same on every client");
+    }
+    if (agreed.maxTtlMillis() < maxTtlMillis) {
       return differs(
           "maxTtl " + Brief.exact(Duration.ofMillis(agreed.maxTtlMillis())),
           "maxTtl " + Brief.exact(Duration.ofMillis(maxTtlMillis)));
@@ -125,19 +122,40 @@ public record TrustRules(
         : "";
   }
 
-  /** Returns in which guard an agreement differs from this client's; empty if in none. */
-  String differenceInGuard(Agreement agreed) {
-    return observes() || agreed.guarded() == guarded
-        ? ""
-        : differs("restartGuard(" + agreed.guarded() + ")", "restartGuard(" + guarded + ")");
-  }
-
   private static String differs(String agreed, String own) {
     return "the clients of these masters agreed on "
         + agreed
         + ", this client has "
         + own
-        + ": use the same settings on every client; to change them for all, see redlock agree";
+        + ": use at most what was agreed; to change it for all, see redlock agree";
+  }
+
+  /**
+   * Returns a command for these masters as an operator types it, with each setting that differs
+   * from its default.
+   */
+  String command(String what, List<String> names) {
+    String drift = "";
+    long driftMillis = abstentionMillis - maxTtlMillis - 2 * ceilMillis(skewMicros) - 2; // N2
+    if (!observes() && driftMillis != ceilDiv(maxTtlMillis * DEFAULT_DRIFT_PPM, 1_000_000)) {
+      long micros = driftMillis * 1_000_000 / maxTtlMillis;
+      drift = setting(Setting.DRIFT_PER_SECOND, Duration.ofNanos(micros * 1_000));
+    }
+    String shared =
+        observes()
+            ? ""
+            : setting(Setting.MAX_TTL, Duration.ofMillis(maxTtlMillis))
+                + setting(Setting.CLOCK_SKEW, Duration.ofNanos(skewMicros * 1_000))
+                + drift
+                + setting(Setting.RESTART_GUARD, guarded);
+    return shared + "redlock " + what + " " + String.join(" ", names);
+  }
+
+  private static <T> String setting(Setting<T> setting, T value) {
+    String exact = value instanceof Duration time ? Brief.exact(time) : value.toString();
+    return setting.byDefault().equals(Optional.of(value))
+        ? ""
+        : setting.variable() + "=" + (exact.contains(".") ? value : exact) + " ";
   }
 
   /** Returns what the node may do, and why. */
@@ -148,7 +166,7 @@ public record TrustRules(
     }
     BirthMark mark = BirthMark.parse(audit.birth());
     if (mark == null && !audit.birth().isEmpty()) {
-      return Verdict.refused(BirthMark.UNREADABLE);
+      return Verdict.refused(BirthMark.unreadable(audit.birth()));
     }
     Advice advice = around.advice();
     if (advice instanceof Advice.Refuse refuse) { // N8
@@ -159,14 +177,14 @@ public record TrustRules(
     }
     boolean isValid = mark != null && mark.isOf(audit) && !isFromTheFuture(mark, audit, around);
     if (advice instanceof Advice.Write write) {
-      return renew(audit, around, isValid ? mark : null, write);
+      return renew(audit, around, write);
     }
     if (mark == null) {
       throw new IllegalStateException("there is no mark to keep");
     }
     return isValid
         ? keep(audit, mark, around)
-        : renew(audit, around, null, new Advice.Write(mark.serves(), mark.agreement(), true));
+        : renew(audit, around, new Advice.Write(mark.serves(), mark.agreement()));
   }
 
   /** A mark may be ahead a little: the clock was misread, or was set back a little since. */
@@ -223,32 +241,11 @@ public record TrustRules(
     return skewMicros + around.uncertaintyMicros();
   }
 
-  /**
-   * Judges a node whose mark must be written (N1). Without a valid mark its data counts as first
-   * seen now.
-   */
-  private Verdict renew(
-      NodeAudit audit, Surroundings around, @Nullable BirthMark valid, Advice.Write write) {
-    BirthMark fresh = BirthMark.fresh(audit, false, write);
-    if (valid != null) {
-      BirthMark mark =
-          new BirthMark(
-              fresh.runId(),
-              fresh.replId(),
-              valid.firstSeenMillis(),
-              valid.isAdopted(),
-              fresh.isFounded(),
-              fresh.evictedKeys(),
-              fresh.serves(),
-              fresh.agreement());
-      return Verdict.abstains(
-          0, "its birth mark is being written", new Refresh(audit.birth(), mark));
-    }
+  /** Judges a node whose mark must be written (N1). Its data counts as first seen now. */
+  private Verdict renew(NodeAudit audit, Surroundings around, Advice.Write write) {
+    BirthMark fresh = BirthMark.fresh(audit, false, write.serves(), write.agreement());
     if (!fresh.agreement().guarded()) {
-      Refresh refresh = new Refresh(audit.birth(), fresh);
-      return write.isFounded() || observes() // any client would found it at once
-          ? Verdict.votes("", refresh)
-          : Verdict.abstains(0, "its birth mark is being written", refresh);
+      return Verdict.votes("", Refresh.of(audit, fresh));
     }
     OptionalLong beyondMicros = around.beyondSkewMicros();
     if (beyondMicros.isEmpty()) {
@@ -263,8 +260,8 @@ public record TrustRules(
     long waitMillis = fresh.agreement().abstentionMillis();
     return Verdict.abstains(
         waitMillis,
-        newData(waitMillis, around, audit.birth().isEmpty()),
-        new Refresh(audit.birth(), fresh, aheadMillis));
+        newData(waitMillis),
+        new Refresh(audit.birth(), audit.nodeMicros(), fresh, aheadMillis));
   }
 
   private Verdict keep(NodeAudit audit, BirthMark mark, Surroundings around) {
@@ -278,14 +275,14 @@ public record TrustRules(
             audit.evictedKeys(), // less than before: the statistics of the server were reset
             mark.serves(),
             mark.agreement());
-    Refresh recount = counted.equals(mark) ? null : new Refresh(audit.birth(), counted);
+    Refresh recount = counted.equals(mark) ? null : Refresh.of(audit, counted);
     if (!mark.agreement().guarded()) {
       return Verdict.votes("", recount);
     }
     long ageMillis = audit.nodeMillis() - mark.firstSeenMillis();
     long leftMillis = mark.agreement().abstentionMillis() + misread(around) - ageMillis;
     if (!mark.isAdopted() && leftMillis > 0) {
-      return Verdict.abstains(leftMillis, newData(leftMillis, around, true), recount);
+      return Verdict.abstains(leftMillis, newData(leftMillis), recount);
     }
     return recount == null
         ? Verdict.votes(mark.guard(), null)
@@ -301,12 +298,12 @@ public record TrustRules(
     return (micros + 999) / 1_000;
   }
 
-  private static String newData(long leftMillis, Surroundings around, boolean mayBeBrandNew) {
-    String adopt =
-        mayBeBrandNew && !around.othersInUse()
-            ? "; brand-new masters can be adopted, all together"
-            : "";
-    return "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s" + adopt;
+  private static long ceilDiv(long dividend, long divisor) {
+    return -Math.floorDiv(-dividend, divisor);
+  }
+
+  private static String newData(long leftMillis) {
+    return "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s";
   }
 
   /** Returns what is allowed but worth a warning; null if there is nothing. */

@@ -1,8 +1,10 @@
 -- Returns the facts about the node; called first on every new connection and once a second. Writes
--- a new birth mark if there is one, and if the old one is still the one that the caller has seen.
+-- a new birth mark if there is one, if the old one is still the one that the caller has seen, and
+-- if no more than three seconds have passed since (N1).
 -- KEYS: the birth mark.
 -- ARGV: a number that the answer repeats; to write the mark, also: the mark as it was seen
--- ('' = none), the new one before its first-seen time, that time in ms (+N = in N ms), the rest.
+-- ('' = none), the new one before its first-seen time, that time in ms (+N = in N ms), the rest,
+-- the time of the audit (us).
 -- Returns: {number, version, run_id, role, mode, master_replid, connected replicas, maxmemory,
 -- policy, evicted keys, now (us), birth mark}
 local time = redis.call('TIME')
@@ -17,7 +19,8 @@ end
 local server, memory = redis.call('INFO', 'server'), redis.call('INFO', 'memory')
 local replication = redis.call('INFO', 'replication')
 
-if #ARGV > 1 and birth == ARGV[2] then
+if #ARGV > 1 and birth == ARGV[2]
+  and math.abs(time[1] * 1000000 + time[2] - ARGV[6]) <= 3000000 then
   local seen = ARGV[4]
   if string.sub(seen, 1, 1) == '+' then
     seen = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(seen))

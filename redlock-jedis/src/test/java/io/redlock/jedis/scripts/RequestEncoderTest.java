@@ -199,9 +199,10 @@ class RequestEncoderTest {
     BirthMark mark = Marks.founded("run", "repl", BirthMark.NOW, true, List.of("a:1"));
     List<String> renewing =
         words(
-            new ScriptCommand().bySha(AuditCall.invocation(5, new Refresh("old", mark, 6)), BIRTH));
+            new ScriptCommand()
+                .bySha(AuditCall.invocation(5, new Refresh("old", 7, mark, 6)), BIRTH));
     assertEquals(
-        List.of("1", "redlock:birth", "5", "old", mark.head(), "+6", mark.tail()),
+        List.of("1", "redlock:birth", "5", "old", mark.head(), "+6", mark.tail(), "7"),
         renewing.subList(2, renewing.size()));
   }
 }

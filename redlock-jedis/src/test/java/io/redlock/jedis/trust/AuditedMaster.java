@@ -30,7 +30,8 @@ public class AuditedMaster {
 
   /** Stores a mark, unless another one was stored meanwhile, as audit.lua does. */
   public void write(Refresh refresh, long nowMillis) {
-    if (refresh.seen().equals(birth)) {
+    boolean isLate = Math.abs(nowMillis * 1_000 + aheadMicros - refresh.seenMicros()) > 3_000_000;
+    if (refresh.seen().equals(birth) && !isLate) {
       write(refresh.mark().head(), refresh.firstSeen(), refresh.mark().tail(), nowMillis);
     }
   }

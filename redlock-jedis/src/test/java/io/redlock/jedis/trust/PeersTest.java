@@ -142,9 +142,6 @@ class PeersTest {
       if (around.uncertaintyMicros() != 0) {
         out.add("uncertain by " + around.uncertaintyMicros());
       }
-      if (around.othersInUse()) {
-        out.add("others are in use");
-      }
       if (!around.sameServerAs().isEmpty()) {
         out.add("the server of " + around.sameServerAs());
       }

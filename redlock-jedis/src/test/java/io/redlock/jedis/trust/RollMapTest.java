@@ -5,6 +5,8 @@ import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -15,8 +17,7 @@ import org.junit.jupiter.api.TestFactory;
 /** What a client does for a master, whatever that and the others show: maps of combinations. */
 class RollMapTest {
 
-  private static final MasterSet OLD =
-      new MasterSet(Agreement.idOf(List.of("repla", "replb", "replc")), List.of("a", "b", "c"));
+  private static final MasterSet OLD = new MasterSet("old", List.of("a", "b", "c"));
   private static final MasterSet NEW = new MasterSet("new", List.of("a", "b", "d"));
   private static final MasterSet NAMESAKE = new MasterSet("namesake", OLD.names());
   private static final String CHANGE = Served.moving(OLD.id(), NEW.id());
@@ -33,15 +34,12 @@ class RollMapTest {
             states,
             switch (command) {
               case "list" -> (a, b, c) -> text(roll(a, b, c).advice(0));
-              case "divided" -> (a, b, c) -> roll(a, b, c).isDivided() ? "divided" : "not divided";
               case "adopt" -> RollMapTest::adopted;
               case "without" -> RollMapTest::withoutTheSilent;
-              case "without-c" -> (a, b, c) -> without(nodes(a, b, c), Set.of("c"));
+              case "without-c" -> (a, b, c) -> founding(nodes(a, b, c), Set.of("c"));
               case "move" -> (a, bc, d) -> text(moving(a, bc, bc, d).advice(0));
               case "move-of-c" -> (a, bc, d) -> text(moving(a, bc, bc, d).advice(2));
               case "move-of-d" -> (a, bc, d) -> text(moving(a, bc, bc, d).advice(3));
-              case "moved-is-divided" ->
-                  (a, bc, d) -> moving(a, bc, bc, d).isDivided() ? "divided" : "not divided";
               default -> throw new IllegalArgumentException(command);
             }));
   }
@@ -51,7 +49,7 @@ class RollMapTest {
   }
 
   private static String adopted(char a, char b, char c) {
-    return text(Roll.adopting(nodes(a, b, c), Quorum.of(3), Marks.GUARDED).advice(0));
+    return founding(nodes(a, b, c), Set.of());
   }
 
   private static String withoutTheSilent(char a, char b, char c) {
@@ -61,11 +59,36 @@ class RollMapTest {
             .filter(node -> node.audit() == null)
             .map(Roll.Node::name)
             .collect(Collectors.toSet());
-    return without(nodes, gone);
+    return founding(nodes, gone);
   }
 
-  private static String without(List<Roll.Node> nodes, Set<String> gone) {
-    return text(Roll.without(nodes, Quorum.of(3), Marks.GUARDED, gone).get(0));
+  /** Returns what an operator's adopt does next, for the first master. */
+  private static String founding(List<Roll.Node> nodes, Set<String> gone) {
+    Founding founding = new Founding(Quorum.of(3), Marks.GUARDED, false, gone, Map.of(), "drawn");
+    List<Founding.Master> masters =
+        nodes.stream()
+            .map(
+                node ->
+                    new Founding.Master(
+                        node, node.audit() == null ? "silent" : "", OptionalLong.of(0)))
+            .toList();
+    Founding.Step step = founding.next(masters, Map.of());
+    if (step instanceof Founding.Step.Write write) {
+      NodeAudit.Refresh refresh = write.marks().get(0);
+      return refresh == null
+          ? "another master first"
+          : (refresh.mark().isFounded() ? "founded: " : "founding: ")
+              + refresh.mark().serves()
+              + " "
+              + refresh.mark().agreement().maxTtlMillis()
+              + " "
+              + refresh.mark().agreement().abstentionMillis();
+    } else if (step instanceof Founding.Step.Refuse refuse) {
+      String reason = refuse.reasons().get(0);
+      return (refuse.isOther() ? "the other list: " : "refused: ")
+          + (reason == null ? "for another master" : brief(reason));
+    }
+    return step instanceof Founding.Step.Done ? "already founded" : "waits";
   }
 
   private static Roll moving(char a, char b, char c, char d) {
@@ -75,11 +98,11 @@ class RollMapTest {
 
   private static String text(Advice advice) {
     if (advice instanceof Advice.Wait wait) {
-      return "waits" + (wait.soon() ? " a moment: " : ": ") + wait.reason();
+      return "waits: " + brief(wait.reason());
     } else if (advice instanceof Advice.Refuse refuse) {
-      return "refused: " + refuse.reason();
+      return "refused: " + brief(refuse.reason());
     } else if (advice instanceof Advice.Write write) {
-      return (write.isFounded() ? "marked: " : "marked as founding: ")
+      return "marked: "
           + write.serves()
           + " "
           + write.agreement().sets().stream().map(MasterSet::id).toList()
@@ -87,6 +110,14 @@ class RollMapTest {
           + write.agreement().abstentionMillis();
     }
     return "right";
+  }
+
+  /** Returns a reason without the names of the masters and their fix. */
+  private static String brief(String reason) {
+    return reason
+        .replaceFirst(" shows the agreement: .*", " shows the agreement")
+        .replaceFirst("; if nobody uses that set.*", "")
+        .replaceFirst("=.*", "=…");
   }
 
   // What masters show.
@@ -106,7 +137,7 @@ class RollMapTest {
         switch (Character.toLowerCase(state)) {
           case '-', 'n' -> "";
           case 'u' -> "nonsense";
-          case 'e' -> "1 run" + name + " repl" + name + " 1 seen 34302 3 guarded";
+          case 'e' -> "1 run" + name + " repl" + name + " 1 seen";
           case 'f' -> mark(master, false, Served.of(OLD.id()), OLD);
           case 'g' -> mark(master, false, Served.of("namesake"), NAMESAKE);
           case 'h' -> mark(master, false, Served.of("far"), FAR);

@@ -2,9 +2,7 @@ package io.redlock.jedis.trust;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
@@ -22,10 +20,10 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -42,6 +40,7 @@ class RollTest {
   private static final String LOST = "";
 
   private long nowMillis = 1_700_000_000_000L;
+  private int sets; // founded so far
   private final Map<String, Master> masters = new TreeMap<>();
 
   private final class Master extends AuditedMaster {
@@ -112,13 +111,7 @@ class RollTest {
       known = roll.label().isEmpty() ? known : roll.label();
       Surroundings around =
           new Surroundings(
-              nowMillis * 1_000,
-              true,
-              OptionalLong.of(0),
-              0,
-              true,
-              roll.advice(names.indexOf(name)),
-              "");
+              nowMillis * 1_000, true, OptionalLong.of(0), 0, roll.advice(names.indexOf(name)), "");
       return rules.judge(heard.get(name), around);
     }
 
@@ -173,10 +166,17 @@ class RollTest {
 
   /** Gives masters the mark of a set whose abstention is over. */
   private MasterSet founded(String list) {
-    Client client = client(list).act();
+    MasterSet set = new MasterSet("set" + ++sets, names(list));
+    for (String name : names(list)) {
+      Master master = master(name);
+      Agreement agreement = Marks.GUARDED.agreement(List.of(set));
+      master.birth =
+          Marks.founded(master.run, master.repl, nowMillis, Served.of(set.id()), agreement)
+              .toString();
+    }
     pass(Q);
-    assertEquals(names(list), client.voters());
-    return master(names(list).get(0)).mark().agreement().sets().get(0);
+    assertEquals(names(list), client(list).voters());
+    return set;
   }
 
   private Map<String, String> births() {
@@ -198,6 +198,10 @@ class RollTest {
       Client client = clients.get(words[0]);
       if (command.equals("voters")) {
         return List.of(String.join(" ", client.voters()));
+      } else if (command.equals("adopt")) {
+        List<String> told = new ArrayList<>(adopt(words));
+        told.addAll(changes(before));
+        return told;
       } else if (command.equals("says")) {
         return List.of(client.says(words[1]));
       } else if (!(joins(command, words) || befalls(command, words))) {
@@ -234,7 +238,7 @@ class RollTest {
     private String text(String birth) {
       BirthMark mark = BirthMark.parse(birth);
       return mark == null
-          ? birth.isEmpty() ? "no mark" : "an earlier mark"
+          ? birth.isEmpty() ? "no mark" : "another mark"
           : (mark.isFounded() ? "" : "founding ")
               + mark.serves()
               + " of "
@@ -274,7 +278,8 @@ class RollTest {
         case "founded" -> founded(String.join(" ", words));
         case "pass" -> pass(words[0].equals("abstention") ? Q : Long.parseLong(words[0]));
         case "change" -> step(words[0]);
-        case "earlier" -> earlier(words);
+        case "of-version-1" ->
+            master(words[0]).birth = "1 " + master(words[0]).run + " r 1 seen 34302 3";
         case "serve" -> {
           String[] lists = String.join(" ", words).split(", ");
           serve(lists[0], lists[1], lists[2], serves(lists[3]));
@@ -325,15 +330,62 @@ class RollTest {
       return true;
     }
 
-    /** A mark of an earlier version: its number, size, age and abstention. */
-    private void earlier(String[] words) {
-      Master master = master(words[0]);
-      int version = Integer.parseInt(words[1]);
-      String size = version == 3 ? " |" + words[2] + "|" : " " + words[2];
-      master.birth =
-          String.join(" ", words[1], master.run, master.repl)
-              + (" " + (nowMillis - Long.parseLong(words[3])) + " seen " + words[4] + size)
-              + (" guarded" + (version == 1 ? "" : " host:1"));
+    /** Lets an operator perform the next step for a list, under so many conditions before it. */
+    private List<String> adopt(String[] words) {
+      boolean isNew = false;
+      Set<String> gone = new TreeSet<>();
+      Map<String, String> replaced = new TreeMap<>();
+      TrustRules rules = Marks.GUARDED;
+      int at = 0;
+      for (; words[at].startsWith("-"); at++) {
+        String word = words[at];
+        isNew |= word.equals("--new");
+        if (word.startsWith("--without=")) {
+          gone.add(word.substring(10));
+        } else if (word.startsWith("--replace=")) {
+          replaced.put(word.substring(10, 11), word.substring(12));
+        } else if (word.equals("--longer")) {
+          rules = terms(60_000, 64_602);
+        } else if (word.equals("--shorter")) {
+          rules = terms(10_000, 14_102);
+        }
+      }
+      List<String> list = List.of(words).subList(at, words.length);
+      Map<String, Roll.Node> beside = new TreeMap<>();
+      for (Master master : masters.values()) {
+        if (!list.contains(master.name)) {
+          beside.put(
+              master.name, Roll.Node.of(master.name, master.isSilent ? null : master.audit()));
+        }
+      }
+      Quorum quorum = Quorum.of(list.size());
+      Founding founding =
+          new Founding(quorum, rules, isNew, gone, replaced, "d" + String.join("", list));
+      Founding.Step step =
+          founding.next(
+              list.stream()
+                  .map(
+                      name ->
+                          Roll.Node.of(name, master(name).isSilent ? null : master(name).audit()))
+                  .map(
+                      node ->
+                          new Founding.Master(
+                              node, node.audit() == null ? "no answer" : "", OptionalLong.of(0)))
+                  .toList(),
+              beside);
+      List<String> told = new ArrayList<>();
+      if (step instanceof Founding.Step.Write write) {
+        write.marks().forEach((index, refresh) -> master(list.get(index)).write(refresh));
+      } else if (step instanceof Founding.Step.Refuse refuse) {
+        refuse.reasons().forEach((index, reason) -> told.add(list.get(index) + ": " + reason));
+        told.add(refuse.isOther() ? "the other list" : "refused");
+      } else {
+        told.add(
+            step instanceof Founding.Step.Wait wait
+                ? "waits " + wait.time().toMillis() + " ms"
+                : "already founded");
+      }
+      return told;
     }
   }
 
@@ -377,52 +429,6 @@ class RollTest {
     if (point.equals("finishing")) {
       serve("c e", present, future, OPENED);
     }
-  }
-
-  @ParameterizedTest
-  @CsvSource({"a b c d e, d e f g h", "a b c, c d e", "a, a b c", "a b c, a b d"})
-  void ofTwoNewSetsThatShareAMasterOneAtMostIsFounded(String one, String other) {
-    for (int seed = 0; seed < 100; seed++) {
-      masters.clear();
-      Random random = new Random(seed);
-      Client first = client(one);
-      Client second = client(other);
-      for (int i = 0; i < 150; i++) { // each knows what it heard last, and writes later
-        Client each = random.nextBoolean() ? first : second;
-        String name = each.names.get(random.nextInt(each.names.size()));
-        if (random.nextBoolean()) {
-          each.hear(name);
-        } else {
-          each.write(name);
-        }
-      }
-      first.act();
-      second.act();
-      int seen = seed;
-      String births = births().toString();
-      assertTrue(
-          Stream.of(first, second)
-                  .filter(each -> each.names.stream().anyMatch(n -> isFoundedBy(each, n)))
-                  .count()
-              < 2,
-          () -> "seed " + seen + ": " + births);
-      for (Client each : List.of(first, second)) {
-        boolean isOurs = each.names.stream().anyMatch(name -> isFoundedBy(each, name));
-        for (String name : each.names) {
-          String says = each.says(name);
-          assertTrue(
-              isOurs
-                  || says.contains("claimed by clients with another list")
-                  || says.contains("is not the set of its masters"),
-              () -> "seed " + seen + ": " + says);
-        }
-      }
-    }
-  }
-
-  private boolean isFoundedBy(Client client, String name) {
-    BirthMark mark = BirthMark.parse(master(name).birth);
-    return mark != null && mark.isFounded() && mark.agreement().sets().get(0).isOf(client.names);
   }
 
   /** Any order of losses, restarts with data, old dumps and marks, with any answers missing. */
@@ -490,28 +496,5 @@ class RollTest {
             .filter(node -> node.mark().isFounded() && node.mark().serves().includes(client.known))
             .count();
     return members > client.names.size() / 2;
-  }
-
-  @Test
-  void operatorLetsTheOthersGoOnWithoutOneThatIsGone() {
-    MasterSet set = founded("a b c");
-    master("b").restart(false);
-    List<Roll.Node> nodes =
-        List.of(
-            Roll.Node.of("a", master("a").audit()),
-            Roll.Node.of("b", master("b").audit()),
-            Roll.Node.of("c", null));
-    List<Roll.Advice> all = Roll.without(nodes, Quorum.of(3), Marks.GUARDED, Set.of("c"));
-    assertEquals(new Roll.Advice.Keep(), all.get(0));
-    assertEquals(
-        new Roll.Advice.Write(Served.of(set.id()), Marks.GUARDED.agreement(List.of(set)), true),
-        all.get(1));
-    List<Roll.Advice> other =
-        Roll.without(
-            List.of(nodes.get(0), nodes.get(1), Roll.Node.of("d", null)),
-            Quorum.of(3),
-            Marks.GUARDED,
-            Set.of("d"));
-    assertNotEquals(all.get(1), other.get(1), "its list is another");
   }
 }

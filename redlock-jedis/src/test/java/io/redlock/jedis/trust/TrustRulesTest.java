@@ -41,7 +41,6 @@ class TrustRulesTest {
     private boolean byMedian = true;
     private OptionalLong beyondSkewMicros = OptionalLong.of(0);
     private long uncertaintyMicros;
-    private boolean othersInUse;
     private Advice advice = new Advice.Keep();
     private String twin = "";
 
@@ -56,7 +55,7 @@ class TrustRulesTest {
         case "limit" -> master.limit = Long.parseLong(rest);
         case "text" -> master.birth = rest;
         case "marked" -> master.birth = mark(RUN, REPL, Marks.micros(rest)).toString();
-        case "adopted" -> master.birth = mark(RUN, REPL, Marks.micros(rest)).adopted().toString();
+        case "adopted" -> master.birth = adopted(mark(RUN, REPL, Marks.micros(rest))).toString();
         case "of-another-process" ->
             master.birth = mark("cccc", REPL, Marks.micros(rest)).toString();
         case "of-another-history" ->
@@ -71,15 +70,13 @@ class TrustRulesTest {
         case "beyond" ->
             beyondSkewMicros =
                 rest.equals("all") ? OptionalLong.empty() : OptionalLong.of(Marks.micros(rest));
-        case "used" -> othersInUse = true;
         case "twin" -> twin = rest;
-        case "write", "found" -> {
+        case "write" -> {
           BirthMark mark = mark(RUN, REPL, 0);
-          advice = new Advice.Write(mark.serves(), mark.agreement(), command.equals("write"));
+          advice = new Advice.Write(mark.serves(), mark.agreement());
         }
         case "keep" -> advice = new Advice.Keep();
-        case "wait" -> advice = new Advice.Wait(rest, false);
-        case "wait-soon" -> advice = new Advice.Wait(rest, true);
+        case "wait" -> advice = new Advice.Wait(rest);
         case "refuse" -> advice = new Advice.Refuse(rest);
         case "warning?" -> {
           String warning = TrustRules.warning(audit());
@@ -103,7 +100,7 @@ class TrustRulesTest {
 
     private Surroundings around() {
       return new Surroundings(
-          clockMicros, byMedian, beyondSkewMicros, uncertaintyMicros, othersInUse, advice, twin);
+          clockMicros, byMedian, beyondSkewMicros, uncertaintyMicros, advice, twin);
     }
 
     private List<String> told(Verdict verdict) {
@@ -155,17 +152,29 @@ class TrustRulesTest {
 
   @Test
   void timeOfTheFirstSightIsThatOfTheMarkOrOfItsWriting() {
-    assertEquals("5", new Refresh("", seen(5)).firstSeen());
-    assertEquals("+7", new Refresh("", seen(BirthMark.NOW), 7).firstSeen());
+    assertEquals("5", Refresh.of(audit(), seen(5)).firstSeen());
+    assertEquals("+7", new Refresh("", 0, seen(BirthMark.NOW), 7).firstSeen());
   }
 
   @Test
   void adoptedMarkIsSettledIfAClientUsesIt() {
-    BirthMark adopted = seen(NOW_MILLIS).adopted();
+    BirthMark adopted = adopted(seen(NOW_MILLIS));
     assertTrue(adopted.isAdopted());
     assertTrue(adopted.isSettled(audit()));
     assertTrue(seen(NOW_MILLIS - Q).isSettled(audit()));
     assertFalse(seen(NOW_MILLIS - Q + 1).isSettled(audit()));
+  }
+
+  private static BirthMark adopted(BirthMark mark) {
+    return new BirthMark(
+        mark.runId(),
+        mark.replId(),
+        mark.firstSeenMillis(),
+        true,
+        true,
+        0,
+        mark.serves(),
+        mark.agreement());
   }
 
   private static BirthMark seen(long atMillis) {

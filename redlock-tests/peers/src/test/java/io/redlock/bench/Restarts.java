@@ -29,7 +29,7 @@ final class Restarts implements AutoCloseable {
   private long longestNanos;
 
   private Restarts() {
-    settings().adopt();
+    settings().adoptNew();
     redlock = settings().build();
     caller.start();
   }

@@ -26,7 +26,7 @@ record SettingCosts(Report report) {
   void guard() throws Exception {
     // Masters know one setting of the guard.
     try (RedisServers guarded = RedisServers.start(5);
-        RedisServers plain = RedisServers.startBrandNew(5)) {
+        RedisServers plain = RedisServers.startBrandNew(5).founded()) {
       for (int callers : List.of(1, 8)) {
         try (Comparison all = new Comparison()) {
           add(all, callers, guarded, new RedlockPeer(ON, s -> s, guarded.addresses()));

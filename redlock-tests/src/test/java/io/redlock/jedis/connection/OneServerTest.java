@@ -40,7 +40,7 @@ class OneServerTest {
 
   @Test
   void nameThatLeadsToTwoServersIsRefusedWithBoth() {
-    try (RedisServers servers = RedisServers.startBrandNew(2)) {
+    try (RedisServers servers = RedisServers.startBrandNew(2).founded()) {
       OneServer name = at(servers.get(0), servers.get(1), "127.0.0.1", "127.0.0.2");
       UnfitConnection refused = assertThrows(UnfitConnection.class, name::check);
       assertTrue(refused.getMessage().contains("127.0.0.2"), refused.getMessage());
@@ -51,7 +51,7 @@ class OneServerTest {
 
   @Test
   void serverWithTwoAddressesIsComparedOnce() {
-    try (RedisServers servers = RedisServers.startBrandNew(1)) {
+    try (RedisServers servers = RedisServers.startBrandNew(1).founded()) {
       OneServer name = at(servers.get(0), servers.get(0), "127.0.0.1", "127.0.0.2");
       name.check();
       name.check();
@@ -61,7 +61,7 @@ class OneServerTest {
 
   @Test
   void addressThatDoesNotAnswerIsNotCompared() throws Exception {
-    try (RedisServers servers = RedisServers.startBrandNew(2)) {
+    try (RedisServers servers = RedisServers.startBrandNew(2).founded()) {
       servers.get(1).kill();
       assertDoesNotThrow(at(servers.get(0), servers.get(1), "127.0.0.1", "127.0.0.2")::check);
     }
@@ -69,7 +69,7 @@ class OneServerTest {
 
   @Test
   void oneAddressIsNotDialled() {
-    try (RedisServers servers = RedisServers.startBrandNew(1)) {
+    try (RedisServers servers = RedisServers.startBrandNew(1).founded()) {
       at(servers.get(0), servers.get(0), "127.0.0.1").check();
       assertEquals(List.of(), dialled);
     }

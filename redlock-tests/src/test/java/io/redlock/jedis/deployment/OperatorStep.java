@@ -2,9 +2,11 @@ package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.Founding;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Roll;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
@@ -15,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -25,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * What a production command of an operator does next, as a pure function of the audits.
  *
  * @param master the master whose mark it writes; −1 if it writes none
+ * @param marks the marks that it writes one after the other, if it founds a set
  * @param carries true if it carries counters to that master first
  * @param waits true if it waits
  * @param waited the marks for which it has waited then, if it changes terms
@@ -34,6 +38,7 @@ import org.jspecify.annotations.Nullable;
 public record OperatorStep(
     int master,
     @Nullable Refresh refresh,
+    Map<Integer, Refresh> marks,
     boolean carries,
     boolean waits,
     List<String> waited,
@@ -42,7 +47,7 @@ public record OperatorStep(
 
   /** The command has ended before its time. */
   public static final OperatorStep ENDED =
-      new OperatorStep(-1, null, false, false, List.of(), false, "interrupted");
+      new OperatorStep(-1, null, Map.of(), false, false, List.of(), false, "interrupted");
 
   /**
    * Returns the next step of a change of masters.
@@ -98,11 +103,41 @@ public record OperatorStep(
     return masters.after(agree, goesOn, agree.waited(), told);
   }
 
+  /**
+   * Returns the next step of the founding of a set.
+   *
+   * @param beside the other masters, by their names
+   */
+  public static OperatorStep adopting(
+      Founding founding,
+      List<String> names,
+      List<NodeAudit> audits,
+      Map<String, Roll.Node> beside) {
+    List<Founding.Master> masters = new ArrayList<>();
+    for (int i = 0; i < audits.size(); i++) {
+      Roll.Node node = Roll.Node.of(names.get(i), audits.get(i));
+      masters.add(new Founding.Master(node, "", OptionalLong.of(0)));
+    }
+    Founding.Step step = founding.next(masters, beside);
+    return new OperatorStep(
+        -1,
+        null,
+        step instanceof Founding.Step.Write write ? write.marks() : Map.of(),
+        false,
+        step instanceof Founding.Step.Wait,
+        List.of(),
+        step instanceof Founding.Step.Done,
+        step.toString());
+  }
+
   /** Returns the same step if marks had no dates. */
   public OperatorStep undated() {
     return new OperatorStep(
         master,
-        refresh == null ? null : new Refresh(refresh.seen(), dated(refresh.mark(), 0)),
+        refresh == null
+            ? null
+            : new Refresh(refresh.seen(), refresh.seenMicros(), dated(refresh.mark(), 0), 0),
+        marks,
         carries,
         waits,
         waited.stream()
@@ -118,8 +153,7 @@ public record OperatorStep(
     for (int i = 0; i < audits.size(); i++) {
       NodeAudit audit = audits.get(i);
       Surroundings around =
-          new Surroundings(
-              audit.nodeMicros(), true, OptionalLong.of(0), 0, true, new Advice.Keep(), "");
+          new Surroundings(audit.nodeMicros(), true, OptionalLong.of(0), 0, new Advice.Keep(), "");
       found.add(new Audited(names.get(i), audit, around, null, null));
     }
     return found;
@@ -154,6 +188,7 @@ public record OperatorStep(
       return new OperatorStep(
           written,
           refresh,
+          Map.of(),
           carries,
           goesOn && refresh == null,
           waited,

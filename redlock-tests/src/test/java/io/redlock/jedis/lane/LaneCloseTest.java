@@ -27,7 +27,7 @@ class LaneCloseTest {
   private static final Duration NODE_TIMEOUT = Duration.ofMillis(500);
   private static final long TTL = 20_000;
 
-  @AutoClose private final RedisServer server = RedisServer.start();
+  @AutoClose private final RedisServer server = RedisServer.start().founded();
 
   @Test
   void closeWaitsForTheRepliesToWhatWasGivenBefore() {

@@ -46,7 +46,7 @@ class LaneHealthTest {
   /** Between two probes of a node that is away. */
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
 
-  @AutoClose private final RedisServer server = RedisServer.start();
+  @AutoClose private final RedisServer server = RedisServer.start().founded();
 
   @Test
   void silentNodeFailsFastAndRecoversWithTheConnectionItHad() {
@@ -102,6 +102,7 @@ class LaneHealthTest {
       NodeReply refused = fixture.ask(grant("name", fixture.token()));
       assertEquals(NodeReply.unreachable("refused connection"), refused);
       server.restart();
+      server.founded();
       fixture.awaitState(State.UP);
       assertEquals(NodeReply.GRANTED, fixture.ask(grant("name", fixture.token())));
     }

@@ -41,6 +41,7 @@ class LaneOrderTest {
   @BeforeEach
   void connect() {
     server.command("FLUSHALL");
+    server.founded();
     gate = GateProxy.to(server);
     fixture = new LaneFixture(gate.address(), NODE_TIMEOUT).up();
   }

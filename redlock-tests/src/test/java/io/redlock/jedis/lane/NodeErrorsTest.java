@@ -35,7 +35,7 @@ class NodeErrorsTest {
 
   @BeforeEach
   void connect() {
-    server = RedisServer.start();
+    server = RedisServer.start().founded();
     fixture = new LaneFixture(server.address(), Duration.ofSeconds(4)).up();
   }
 

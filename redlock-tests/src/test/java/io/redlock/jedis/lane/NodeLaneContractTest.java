@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 @AgainIfItStoodStill // some keys live for a second or less
 class NodeLaneContractTest extends LockNodeContract {
 
-  @AutoClose private static final RedisServer server = RedisServer.start();
+  @AutoClose private static final RedisServer server = RedisServer.start().founded();
 
   @Override
   protected NodeUnderTest open() {

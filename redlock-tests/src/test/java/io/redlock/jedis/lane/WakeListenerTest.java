@@ -31,7 +31,7 @@ class WakeListenerTest {
 
   /** A listener with a pool of its own, and what it hears. */
   private static final class Bed implements AutoCloseable, Observer {
-    final RedisServer server = RedisServer.start();
+    final RedisServer server = RedisServer.start().founded();
     final Queue<String> heard = new ConcurrentLinkedQueue<>();
     final ConnectionPool pool;
     final WakeListener listener;

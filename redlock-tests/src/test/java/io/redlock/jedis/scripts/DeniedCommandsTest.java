@@ -76,7 +76,7 @@ class DeniedCommandsTest {
 
   @BeforeAll
   static void start() {
-    server = RedisServer.start();
+    server = RedisServer.start().founded();
     operator = server.connect();
     user = server.connect();
     command("ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all");
@@ -332,7 +332,7 @@ class DeniedCommandsTest {
         new Agreement(List.of(new MasterSet("k7f2", List.of("a:1"))), true, 500, 700);
     BirthMark mark =
         new BirthMark("run", "repl", BirthMark.NOW, false, true, 0, Served.of("k7f2"), agreement);
-    Invocation audit = AuditCall.invocation(1, new Refresh("", mark));
+    Invocation audit = AuditCall.invocation(1, new Refresh("", nowMicros(), mark, 0));
     user.sendCommand(new ScriptCommand().byText(audit, Guard.NONE));
     try {
       assertTrue(AuditCall.parse(user.getOne(), audit) != null);

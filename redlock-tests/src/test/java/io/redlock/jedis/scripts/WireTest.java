@@ -99,7 +99,7 @@ class WireTest {
 
   /** One holds, one waits; times, tokens and ids are replaced by what they are. */
   private static String keysAfterTwoFairGrants() {
-    try (RedisServer server = RedisServer.start();
+    try (RedisServer server = RedisServer.start().founded();
         LaneFixture lane = new LaneFixture(server.address(), Duration.ofSeconds(4)).up()) {
       long token = lane.token();
       String[] owners = {"owner-1", "owner-2"};
@@ -117,7 +117,7 @@ class WireTest {
 
   /** One reads, one was released. */
   private static String keysAfterTwoReaders() {
-    try (RedisServer server = RedisServer.start();
+    try (RedisServer server = RedisServer.start().founded();
         LaneFixture lane = new LaneFixture(server.address(), Duration.ofSeconds(4)).up()) {
       long token = lane.token();
       for (String owner : List.of("owner-1", "owner-2")) {
@@ -154,7 +154,7 @@ class WireTest {
         value
             .toString()
             .replaceAll("\\b[0-9a-f]{40}\\b", "ID")
-            .replaceAll("\\|[0-9a-z]{12}\\| [0-9a-z]{12}=\\S+$", "|SET| SET=MASTERS")
+            .replaceAll("\\|[0-9a-z]+\\| [0-9a-z]+=\\S+$", "|SET| SET=MASTERS")
             .replaceAll("\\b\\d{16}\\b|\\b\\d\\.\\d+E15\\b", "MICROS")
             .replaceAll("\\b\\d{13}\\b|\\b\\d\\.\\d+E12\\b", "MILLIS");
     return type + " " + shown;

@@ -112,6 +112,12 @@ public final class RedisServer implements AutoCloseable {
     throw new UncheckedIOException("no server after " + START_ATTEMPTS + " attempts", last);
   }
 
+  /** Founds a set of this server alone, for clients without the restart guard; returns it. */
+  public RedisServer founded() {
+    RedisServers.found(this);
+    return this;
+  }
+
   /** Returns true if servers run in containers: then their files are out of reach. */
   public static boolean isInContainer() {
     return ContainerProcess.isChosen();

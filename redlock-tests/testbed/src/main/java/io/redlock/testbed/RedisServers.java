@@ -2,11 +2,16 @@ package io.redlock.testbed;
 
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.Served;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A group of independent servers, started together. */
@@ -20,8 +25,8 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
   }
 
   /**
-   * Starts so many servers side by side, all with the same additional configuration, and adopts
-   * them: a lock service over all of them is granted locks at once.
+   * Starts so many servers side by side, all with the same additional configuration, and founds
+   * their set: a lock service over all of them is granted locks at once.
    */
   public static RedisServers start(int count, String... config) {
     RedisServers servers = startBrandNew(count, config);
@@ -29,30 +34,70 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
     return servers;
   }
 
-  /** Starts servers that nobody has adopted. */
+  /** Starts servers whose set nobody has founded. */
   public static RedisServers startBrandNew(int count, String... config) {
     RedisExecutable.require(); // aborts here, not in a thread of the stream
     return new RedisServers(
         IntStream.range(0, count).parallel().mapToObj(i -> RedisServer.start(config)).toList());
   }
 
-  /** Adopts the servers, which must be empty, for clients with the default settings. */
+  /** Founds the set of the servers, which are as started, for clients with default settings. */
   public void adopt() {
     adopt(builder -> {});
   }
 
-  /** Adopts the servers, which must be empty, for clients with these settings. */
+  /** Founds the set of the servers, which are as started, for clients with these settings. */
   public void adopt(Consumer<JedisRedlock.Builder> settings) {
     JedisRedlock.Builder builder =
         JedisRedlock.builder()
             .node(String.join(",", addresses()))
             .silenceTimeout(Duration.ofSeconds(30)); // longer than a machine stands still
     settings.accept(builder);
-    AdoptReport report = builder.adopt();
+    AdoptReport report = builder.adoptNew();
     if (!report.isComplete()) {
       throw new IllegalStateException("not adopted:\n" + report);
     }
     terms = settings;
+  }
+
+  /**
+   * Founds a set of these servers for clients without the restart guard, whatever they were used
+   * for: gives them the marks that an operator leaves.
+   */
+  public static void found(RedisServer... servers) {
+    List<String> names = Stream.of(servers).map(each -> each.host() + ":" + each.port()).toList();
+    MasterSet set = new MasterSet("tested", names);
+    found(new Agreement(List.of(set), false, 3_600_000, 7_200_000), servers);
+  }
+
+  /** Founds this set on the servers, whatever they were used for. */
+  public static void found(Agreement agreement, RedisServer... servers) {
+    for (RedisServer server : servers) {
+      Object seconds = server.command("EVAL", "return redis.call('TIME')[1]", "0");
+      String info =
+          String.valueOf(server.command("INFO", "server")) + server.command("INFO", "replication");
+      BirthMark mark =
+          new BirthMark(
+              field(info, "run_id"),
+              field(info, "master_replid"),
+              Long.parseLong(String.valueOf(seconds)) * 1_000,
+              true,
+              true,
+              0,
+              Served.of(agreement.sets().get(0).id()),
+              agreement);
+      server.command("SET", BirthMark.KEY, mark.toString());
+    }
+  }
+
+  private static String field(String info, String name) {
+    return info.replaceFirst("(?s).*\\b" + name + ":(\\w+).*", "$1");
+  }
+
+  /** Founds the set for clients without the restart guard, whatever the servers were used for. */
+  public RedisServers founded() {
+    found(servers.toArray(RedisServer[]::new));
+    return this;
   }
 
   public RedisServer get(int index) {
@@ -64,16 +109,16 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
   }
 
   /**
-   * Starts every server that is dead once more, empty, on the port it had. If the servers were
-   * adopted, and any was dead, all are emptied and adopted anew; the clients must be closed by
+   * Starts every server that is dead once more, empty, on the port it had. If their set was
+   * founded, and any was dead, all are restarted and founded anew; the clients must be closed by
    * then.
    */
   public void restartDead() {
     List<RedisServer> dead = servers.stream().filter(server -> !server.isAlive()).toList();
-    dead.parallelStream().forEach(server -> server.restart());
-    if (terms != null && !dead.isEmpty()) {
-      servers.forEach(server -> server.command("FLUSHALL"));
-      adopt(terms);
+    Consumer<JedisRedlock.Builder> agreed = dead.isEmpty() ? null : terms;
+    (agreed == null ? dead : servers).parallelStream().forEach(server -> server.restart());
+    if (agreed != null) {
+      adopt(agreed);
     }
   }
 

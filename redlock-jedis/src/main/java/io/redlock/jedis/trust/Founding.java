@@ -1,0 +1,379 @@
+package io.redlock.jedis.trust;
+
+import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.spi.Quorum;
+import io.redlock.text.Brief;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+/**
+ * The founding of a set by an operator, as a pure function from what all masters show to the next
+ * step (N4, N7). A command reads all masters, performs the step, and begins again, so it may be
+ * interrupted anywhere and repeated.
+ *
+ * <p>All masters of the list first get a mark that counts for nobody. When no lease of the past can
+ * be alive any more, all are read again, and get marks that count. Meanwhile a client that has a
+ * quorum writes its own mark over the first one, so a wrong list fails.
+ *
+ * @param client the settings under which the set is founded
+ * @param isNew true if the operator knows that no lease of the past is alive
+ * @param gone the masters that are gone for good
+ * @param replaced the ids of the sets whose marks may be written over, by the name of the master
+ * @param drawn the id of the set if no mark shows one of these masters
+ */
+public record Founding(
+    Quorum quorum,
+    TrustRules client,
+    boolean isNew,
+    Set<String> gone,
+    Map<String, String> replaced,
+    String drawn) {
+
+  /** What audits, connecting and this command call; earlier servers count no subcommands. */
+  private static final Set<String> HARMLESS =
+      Set.of(
+          "auth",
+          "hello",
+          "ping",
+          "quit",
+          "info",
+          "time",
+          "get",
+          "scan",
+          "eval",
+          "evalsha",
+          "script",
+          "script|load",
+          "client",
+          "client|setname",
+          "client|setinfo",
+          "client|info",
+          "acl",
+          "acl|setuser");
+
+  private static final Pattern CALLS = Pattern.compile("cmdstat_([^:\\s]+):calls=(\\d+)");
+
+  private static final String USED = "it is not new, as it shows ";
+
+  private static final String CHANGING =
+      "a change of masters is under way: run the last redlock resize command again";
+
+  /** A client with a quorum has long overwritten a founding mark by then. */
+  private static final long SEEN_MILLIS = 10_000;
+
+  /** A founding mark that is so old is not being founded by anybody. */
+  private static final long FORGOTTEN_MILLIS = 60_000;
+
+  /** Makes the collections unmodifiable. */
+  public Founding {
+    gone = Set.copyOf(gone);
+    replaced = Map.copyOf(replaced);
+  }
+
+  /**
+   * A master as it was read.
+   *
+   * @param fault the reason why it cannot be adopted; empty if it can
+   * @param beyondMicros by how much more than the skew its clock may differ from a quorum; empty if
+   *     no quorum agrees with it
+   */
+  public record Master(Roll.Node node, String fault, OptionalLong beyondMicros) {}
+
+  /** The next step of the command. */
+  public sealed interface Step {
+
+    /**
+     * A quorum of the list shows the set.
+     *
+     * @param members the masters that do, as bits
+     */
+    record Done(int members) implements Step {}
+
+    /** Write these marks, by the index of the master, each unless it was changed meanwhile. */
+    record Write(Map<Integer, Refresh> marks) implements Step {}
+
+    /** Read these masters, too: the set whose mark is to be replaced may be in use. */
+    record Look(Set<String> names) implements Step {}
+
+    /** Wait, and read all masters again. */
+    record Wait(Duration time) implements Step {}
+
+    /**
+     * The command cannot go on.
+     *
+     * @param reasons by the index of the master
+     * @param isOther true if the list is the other one of a change that is under way
+     */
+    record Refuse(Map<Integer, String> reasons, boolean isOther) implements Step {}
+  }
+
+  /**
+   * Returns the next step.
+   *
+   * @param beside other masters that were read, for {@link Step.Look}
+   */
+  public Step next(List<Master> masters, Map<String, Roll.Node> beside) {
+    List<Roll.Node> nodes = masters.stream().map(Master::node).toList();
+    Roll roll = Roll.of(nodes, quorum, client, "");
+    int members = roll.keeping();
+    boolean isReplaced =
+        IntStream.range(0, nodes.size())
+            .filter(i -> replaced.containsKey(nodes.get(i).name()))
+            .allMatch(i -> (members & 1 << i) != 0);
+    if (quorum.isReachedBy(members) && isReplaced) {
+      return new Step.Done(members);
+    }
+    MasterSet set = set(nodes);
+    Optional<Agreement> kept =
+        nodes.stream()
+            .filter(node -> node.hasFoundedText() && isOf(node, set))
+            .map(node -> node.shown().agreement().of(List.of(set)))
+            .max(Agreement.BY_CAUTION);
+    Set<String> unseen = unseen(nodes);
+    unseen.removeAll(beside.keySet());
+    if (!unseen.isEmpty()) {
+      return new Step.Look(unseen);
+    }
+    Map<Integer, String> reasons = new TreeMap<>();
+    boolean isOther = false;
+    for (int i = 0; i < nodes.size(); i++) {
+      Roll.Node node = nodes.get(i);
+      String reason = hindrance(masters.get(i), roll, i, set);
+      reason = reason.isEmpty() && replaced.containsKey(node.name()) ? use(node, beside) : reason;
+      isOther |= isLeftBehind(node, set);
+      String difference = kept.map(client::difference).orElse("");
+      if (reason.isEmpty() && !difference.isEmpty() && node.hasFoundedText() && isOf(node, set)) {
+        reason = difference;
+      }
+      if (!reason.isEmpty()) {
+        reasons.put(i, reason);
+      }
+    }
+    return reasons.isEmpty()
+        ? found(masters, agreement(nodes, set, kept), set)
+        : new Step.Refuse(reasons, isOther);
+  }
+
+  /**
+   * Returns why a master may have been used; empty if nothing shows it.
+   *
+   * @param statistics its calls of each command
+   * @param key a key that a lock left behind; empty if there is none
+   */
+  public static String use(String statistics, String key) {
+    Matcher calls = CALLS.matcher(statistics);
+    boolean isCounted = false;
+    while (calls.find()) {
+      isCounted = true;
+      String command = calls.group(1).toLowerCase(Locale.ROOT);
+      if (!HARMLESS.contains(command) && !calls.group(2).equals("0")) {
+        return USED + "calls of " + command + ": leave out --new, or restart it empty";
+      }
+    }
+    if (!isCounted) {
+      return "its statistics do not show that it is new: leave out --new";
+    }
+    return key.isEmpty() ? "" : USED + Brief.text(key) + ": leave out --new";
+  }
+
+  // The set.
+
+  /** Returns the set of this list as its members show it, else as any mark does, else a new one. */
+  private MasterSet set(List<Roll.Node> nodes) {
+    List<String> names = nodes.stream().map(Roll.Node::name).toList();
+    for (Predicate<Roll.Node> shows :
+        List.<Predicate<Roll.Node>>of(
+            Roll.Node::isMember, Roll.Node::hasFoundedText, node -> node.mark() != null)) {
+      Optional<MasterSet> shown =
+          Roll.mostShown(
+              nodes.stream()
+                  .filter(shows)
+                  .flatMap(node -> node.shown().agreement().sets().stream())
+                  .filter(set -> set.isOf(names))
+                  .toList());
+      if (shown.isPresent()) {
+        return shown.get();
+      }
+    }
+    return new MasterSet(drawn, names);
+  }
+
+  private static boolean isOf(Roll.Node node, MasterSet set) {
+    return node.mark() != null && node.shown().agreement().set(set.id()).isPresent();
+  }
+
+  /** Returns true if its valid mark serves the clients of the set. */
+  private static boolean isServing(Roll.Node node, MasterSet set) {
+    return node.isMember() && isOf(node, set) && node.shown().serves().includes(set.id());
+  }
+
+  /** Returns true if the set is the other one of a change that is under way, or was. */
+  private static boolean isLeftBehind(Roll.Node node, MasterSet set) {
+    return node.isMember()
+        && isOf(node, set)
+        && !isServing(node, set)
+        && !node.shown().serves().changes().isEmpty();
+  }
+
+  /** Returns true if its mark serves only the clients of the set. */
+  private static boolean isAlone(Roll.Node node, MasterSet set) {
+    return node.shown().serves().equals(Served.of(set.id()));
+  }
+
+  /** Returns true if the set is being founded with its mark. */
+  private boolean isBegun(Roll.Node node, MasterSet set) {
+    return node.isValid()
+        && !node.shown().isFounded()
+        && node.shown().isAdopted() == isNew
+        && isOf(node, set);
+  }
+
+  private static MasterSet last(BirthMark mark) {
+    List<MasterSet> sets = mark.agreement().sets();
+    return sets.get(sets.size() - 1);
+  }
+
+  // Hindrances.
+
+  /** Returns why this master cannot be adopted; empty if it can, or is a member. */
+  private String hindrance(Master master, Roll roll, int index, MasterSet set) {
+    Roll.Node node = master.node;
+    NodeAudit audit = node.audit();
+    if (gone.contains(node.name())) {
+      return audit != null
+          ? "it answers, so it is not gone: leave out --without for it"
+          : quorum.isReachedBy(left(set)) ? "" : "too many are gone: " + quorum + " are needed";
+    }
+    if (audit == null || !master.fault.isEmpty()) {
+      return master.fault;
+    }
+    BirthMark mark = node.mark();
+    boolean isIts = isOf(node, set);
+    if (quorum.isJoint() || isIts && !isAlone(node, set)) {
+      return roll.advice(index) instanceof Roll.Advice.Refuse refuse ? refuse.reason() : CHANGING;
+    }
+    if (isNew && !node.answer().birth().isEmpty() && !isBegun(node, set)) {
+      return "it has a birth mark, so it was used: leave out --new";
+    }
+    if (node.isUnreadable() && !BirthMark.isOfAnotherVersion(audit.birth())) {
+      return BirthMark.UNREADABLE;
+    }
+    String objection = roll.objection(index);
+    if (!objection.isEmpty() && mark != null) {
+      long ageMillis = audit.nodeMillis() - mark.firstSeenMillis();
+      if (!last(mark).id().equals(replaced.get(node.name()))) {
+        return objection;
+      }
+      if (!mark.isFounded() && ageMillis < FORGOTTEN_MILLIS) {
+        return "its set is being founded by somebody: run the command again in a minute";
+      }
+    }
+    return isServing(node, set) || master.beyondMicros.isPresent()
+        ? ""
+        : "its clock cannot be checked until the clocks of a quorum of nodes agree";
+  }
+
+  private int left(MasterSet set) {
+    return IntStream.range(0, set.names().size())
+        .filter(i -> !gone.contains(set.names().get(i)))
+        .map(i -> 1 << i)
+        .sum();
+  }
+
+  // Marks.
+
+  /** Returns the other masters of the sets whose marks are to be replaced. */
+  private Set<String> unseen(List<Roll.Node> nodes) {
+    Set<String> names = new TreeSet<>();
+    for (Roll.Node node : nodes) {
+      BirthMark mark = node.mark();
+      if (mark != null && last(mark).id().equals(replaced.get(node.name()))) {
+        names.addAll(last(mark).names());
+      }
+    }
+    nodes.forEach(node -> names.remove(node.name()));
+    names.removeAll(gone);
+    return names;
+  }
+
+  /** Returns why the set whose mark is to be replaced may be in use; empty if it is not. */
+  private String use(Roll.Node node, Map<String, Roll.Node> beside) {
+    for (Roll.Node other : beside.values()) {
+      if (gone.contains(other.name())
+          || node.mark() == null
+          || !last(node.shown()).names().contains(other.name())) {
+        continue;
+      }
+      if (other.audit() == null) {
+        return other.name()
+            + ", a master of its set, does not answer: if it is gone for good, add --without "
+            + other.name();
+      }
+      if (other.hasFoundedText()
+          && !other.shown().serves().isNobody() // else it has left
+          && isOf(other, last(node.shown()))) {
+        return other.name()
+            + " shows the same set, so that is in use: leave out --replace; if it is no master any"
+            + " more, stop it and add --without "
+            + other.name();
+      }
+    }
+    return "";
+  }
+
+  /** Returns the terms of the set: those that its marks show, else those of this client. */
+  private Agreement agreement(List<Roll.Node> nodes, MasterSet set, Optional<Agreement> kept) {
+    long longestMillis =
+        nodes.stream()
+            .filter(node -> node.mark() != null)
+            .mapToLong(node -> node.shown().agreement().abstentionMillis())
+            .reduce(client.abstentionMillis(), Math::max);
+    return kept.orElse(client.agreement(List.of(set))).abstainingFor(longestMillis);
+  }
+
+  private Step found(List<Master> masters, Agreement agreement, MasterSet set) {
+    Map<Integer, Refresh> begun = new TreeMap<>();
+    Map<Integer, Refresh> founded = new TreeMap<>();
+    int members = 0;
+    for (int i = 0; i < masters.size(); i++) {
+      members |= isServing(masters.get(i).node, set) ? 1 << i : 0;
+    }
+    long leastMillis =
+        isNew ? 0 : quorum.isReachedBy(members) ? SEEN_MILLIS : agreement.abstentionMillis();
+    long leftMillis = 0;
+    boolean isBegun = true;
+    for (int i = 0; i < masters.size(); i++) {
+      Roll.Node node = masters.get(i).node;
+      if (gone.contains(node.name()) || (members & 1 << i) != 0) {
+        continue;
+      }
+      NodeAudit audit = node.answer();
+      boolean isItsOwn = isBegun(node, set) && node.shown().agreement().equals(agreement);
+      long ageMillis = isItsOwn ? audit.nodeMillis() - node.shown().firstSeenMillis() : 0;
+      isBegun &= isItsOwn && ageMillis <= leastMillis + SEEN_MILLIS;
+      leftMillis = Math.max(leftMillis, leastMillis - ageMillis);
+      long aheadMillis = (masters.get(i).beyondMicros.orElse(0) + 999) / 1_000;
+      BirthMark fresh =
+          BirthMark.fresh(audit, isNew, Served.of(set.id()), agreement).founded(false);
+      begun.put(i, new Refresh(audit.birth(), audit.nodeMicros(), fresh, aheadMillis));
+      if (isItsOwn) {
+        founded.put(i, Refresh.of(audit, node.shown().founded(true)));
+      }
+    }
+    return !isBegun
+        ? new Step.Write(begun) // all of them, so that none is too old when the last is not
+        : leftMillis > 0 ? new Step.Wait(Duration.ofMillis(leftMillis)) : new Step.Write(founded);
+  }
+}
