@@ -21,7 +21,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** What a test can do to a node in memory. */
+/** What masters in memory do to a node. */
 class InMemoryNodeTest {
 
   @TestFactory
@@ -82,32 +82,17 @@ class InMemoryNodeTest {
         case "grant-other" -> send(grant("other", 1));
         case "release" -> send(new Release(List.of("n"), "me", token));
         case "withdraw" -> tell(pending.withdraw() ? "withdrawn" : "too late");
-        case "hold-sends" -> node.holdSends();
-        case "hold-requests" -> node.holdRequests();
-        case "hold-replies" -> node.holdReplies();
-        case "let-go" -> node.letGo();
-        case "cut" -> node.cut();
-        case "strays" -> node.deliverStrays();
         case "down" -> node.down(rest);
         case "up" -> node.up();
         case "close" -> node.close();
-        case "duplicate" -> node.duplicate(true);
-        case "abstain" -> server.setStanding(NodeModel.Standing.ABSTAINING);
         case "lose-data" -> server.loseData();
         case "pass" -> scheduler.runFor(Duration.ofMillis(Long.parseLong(rest)));
-        case "delay" -> delay(new ArrayList<>(List.of(rest.split(" "))));
-        case "step-clock" -> server.stepClock(Duration.ofSeconds(Long.parseLong(rest)));
         case "offset?" -> {
           long steppedMicros = node.clockOffsetMicros().getAsLong() - offsetMicros;
           tell(steppedMicros / 1_000 + " ms");
         }
         case "locks?" ->
             tell(server.locks() + (server.cell("n").counter() == token ? " counted" : ""));
-        case "on-the-way?" -> {
-          int requests = node.requestsOnTheWay();
-          tell(requests + " requests, " + node.repliesOnTheWay() + " replies");
-        }
-        case "timers?" -> tell(scheduler.pending() + " timers");
         case "states?" -> {
           String why = node.status().reason().map(it -> " (" + it + ")").orElse("");
           tell(
@@ -119,11 +104,6 @@ class InMemoryNodeTest {
         default -> throw new IllegalArgumentException("no such command");
       }
       tell(answers.stream().map(Kind::name).toList());
-    }
-
-    /** Requests take so long each, replies 5 ms. */
-    private void delay(List<String> millis) {
-      node.delay(() -> Long.parseLong(millis.remove(0)) * 1_000_000, () -> 5_000_000);
     }
   }
 }

@@ -7,9 +7,13 @@ import io.redlock.AcquireResult;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.driver.RedlockBuilder;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.Budget;
 import io.redlock.testkit.FakeScheduler;
 import io.redlock.testkit.FakeTicker;
+import io.redlock.testkit.ForwardingNode;
 import io.redlock.testkit.InMemoryNode;
 import io.redlock.testkit.InMemoryServer;
 import java.time.Duration;
@@ -50,6 +54,35 @@ class CallsTogetherTest {
     assertEquals(0, ticks.missed(DECIDING));
   }
 
+  /** A node whose requests and replies are on their way for some time, in their order. */
+  private static final class DistantNode extends ForwardingNode {
+    private final FakeScheduler time;
+    private final LongSupplier way;
+    private long requestNanos; // when the last one arrives
+    private long replyNanos;
+
+    DistantNode(LockNode node, FakeScheduler time, LongSupplier way) {
+      super(node);
+      this.time = time;
+      this.way = way;
+    }
+
+    @Override
+    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+      long nowNanos = time.ticker().monotonicNanos();
+      requestNanos = Math.max(requestNanos, nowNanos + way.getAsLong());
+      time.schedule(() -> super.send(request, slot, handler), requestNanos - nowNanos);
+      return () -> false;
+    }
+
+    @Override
+    protected void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+      long nowNanos = time.ticker().monotonicNanos();
+      replyNanos = Math.max(replyNanos, nowNanos + way.getAsLong());
+      time.schedule(() -> handler.onReply(slot, reply), replyNanos - nowNanos);
+    }
+  }
+
   /** Services that ask for one name at the same time, in virtual time. */
   private static final class Ticks {
     private final FakeScheduler time = new FakeScheduler(new FakeTicker());
@@ -64,14 +97,13 @@ class CallsTogetherTest {
       }
       LongSupplier way = () -> 50_000 + random.nextLong(1_000_000);
       for (int caller = 0; caller < callers; caller++) {
-        List<InMemoryNode> nodes = new ArrayList<>();
+        List<LockNode> nodes = new ArrayList<>();
         for (InMemoryServer server : servers) {
           InMemoryNode node = new InMemoryNode("master-" + nodes.size(), server);
-          node.delay(way, way);
           if (nodes.size() < dead) {
             node.down("refused connection");
           }
-          nodes.add(node);
+          nodes.add(nodes.size() < dead ? node : new DistantNode(node, time, way));
         }
         services.add(
             RedlockBuilder.over(nodes)

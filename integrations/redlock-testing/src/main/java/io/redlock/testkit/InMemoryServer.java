@@ -9,7 +9,6 @@ import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Outcome;
 import io.redlock.testkit.NodeModel.Reading;
 import io.redlock.testkit.NodeModel.Standing;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -32,7 +31,7 @@ public final class InMemoryServer {
   private final Ticker ticker;
   private final Map<String, Cell> cells = new HashMap<>(); // guarded by this
   private final List<Consumer<String>> listeners = new ArrayList<>(); // guarded by this
-  private long clockAheadMicros; // of the monotonic clock; guarded by this
+  private final long clockAheadMicros; // of the monotonic clock
   private Standing standing = Standing.VOTING; // guarded by this
 
   /** Creates an empty server. */
@@ -89,23 +88,13 @@ public final class InMemoryServer {
   }
 
   /** Returns the server's time, in microseconds since the epoch. */
-  public synchronized long nowMicros() {
+  public long nowMicros() {
     return monotonicMicros() + clockAheadMicros;
-  }
-
-  /** Sets the server's clock forward or back. */
-  public synchronized void stepClock(Duration by) {
-    clockAheadMicros += by.toNanos() / 1_000;
   }
 
   /** Sets whether the server votes, abstains, or is out of memory. */
   public synchronized void setStanding(Standing standing) {
     this.standing = standing;
-  }
-
-  /** Returns whether the server votes, abstains, or is out of memory. */
-  public synchronized Standing standing() {
-    return standing;
   }
 
   /** Deletes all data, counters too. */
