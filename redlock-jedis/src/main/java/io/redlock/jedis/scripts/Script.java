@@ -45,7 +45,7 @@ public enum Script {
   private static final Pattern PLACE = Pattern.compile("user_script: ?(\\d+)");
 
   Script() {
-    String source = read(name().toLowerCase(Locale.ROOT) + ".lua");
+    String source = source(name().toLowerCase(Locale.ROOT) + ".lua");
     text = Argument.of(source);
     sha = Argument.of(sha1(source));
   }
@@ -84,6 +84,13 @@ public enum Script {
 
   private String digest() {
     return new String(sha.getRaw(), StandardCharsets.US_ASCII);
+  }
+
+  /** Reads a script, with what it shares with others in place of the lines that name it. */
+  private static String source(String resource) {
+    return Pattern.compile("-- INSERT (\\w+\\.lua)\n")
+        .matcher(read(resource))
+        .replaceAll(line -> Matcher.quoteReplacement(read(line.group(1))));
   }
 
   private static String read(String resource) {

@@ -18,12 +18,7 @@ for i = 1, last, 2 do
   local holder = call('GET', KEYS[i])
   local fence = call('GET', KEYS[i + 1])
   -- E1
-  local isOwn = holder == value
-  if holder and not isOwn then
-    local owner = string.sub(value, 1, -#T - 1) -- owner@
-    isOwn = string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
-      or #holder < #owner and holder .. '@' == owner
-  end
+  -- INSERT own_key.lua
   if not holder then
     -- E3
     if T + 0 <= (fence or 0) + 0 then

@@ -13,12 +13,7 @@
 local call = redis.call
 local number, freed, bury, retention = unpack(ARGV)
 
-local function word(text) -- as in inspect.lua
-  if #text <= 192 and string.find(text, '^[!-~]+$') then
-    return text
-  end
-  return 'sha1:' .. redis.sha1hex(string.sub(text, 1, 4096))
-end
+-- INSERT word.lua
 
 local holder = call('GET', KEYS[1])
 local printed = holder and word(holder)

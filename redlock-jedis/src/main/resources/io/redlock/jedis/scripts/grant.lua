@@ -8,23 +8,10 @@
 -- at little cost, to compare them.
 -- The locks are written last, so that a denied command leaves only counters behind.
 local call = redis.call
-local value, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local birth = ARGV[7]
-local last = #KEYS - 1
+local value, T, ttl, retention, skew, reported, birth = unpack(ARGV)
+local last, mark = #KEYS - 1, KEYS[#KEYS]
 
--- N2, N3
-if birth ~= '' and string.find(call('GET', KEYS[#KEYS]) or '', birth, 1, true) ~= 1 then
-  return 'ABSTAIN ' .. T
-end
-
-local token, skew = T + 0, ARGV[5] + 0
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
--- G1
-if token > now + skew and token > ARGV[6] + 1 or token > now + 2 ^ 45
-    or token < now - ttl * 1000 - skew then
-  return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
-end
+-- INSERT may_grant.lua
 
 local highest, highestCounter = '0', 0
 local held, stale, pttl, other, far
@@ -37,12 +24,7 @@ for i = 1, last, 2 do
     far = counter > now + 2 ^ 45 and (i + 1) / 2
   end
   -- G3, G4, G5
-  local isOwn = holder == value
-  if holder and not isOwn then
-    local owner = string.sub(value, 1, -#T - 1) -- owner@
-    isOwn = string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
-      or #holder < #owner and holder .. '@' == owner
-  end
+  -- INSERT own_key.lua
   if isOwn then
     held = true
     stale = stale or token < counter

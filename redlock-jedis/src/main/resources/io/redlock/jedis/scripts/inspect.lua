@@ -9,12 +9,7 @@
 local lock, fence, queue, ends, readers, mark = unpack(KEYS)
 local T, birth = unpack(ARGV)
 
-local function word(text)
-  if #text <= 192 and string.find(text, '^[!-~]+$') then
-    return text
-  end
-  return 'sha1:' .. redis.sha1hex(string.sub(text, 1, 4096))
-end
+-- INSERT word.lua
 
 -- X1, X2
 local answer = 'STATE '

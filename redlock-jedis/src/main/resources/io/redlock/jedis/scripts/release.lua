@@ -17,12 +17,7 @@ local bury
 for i = 1, #KEYS, 4 do
   local holder = call('GET', KEYS[i])
   -- R1
-  local isOwn = holder == value
-  if holder and not isOwn then
-    local owner = string.sub(value, 1, -#T - 1) -- owner@
-    isOwn = string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
-      or #holder < #owner and holder .. '@' == owner
-  end
+  -- INSERT own_key.lua
   if isOwn then
     held[#held + 1] = KEYS[i]
   end
@@ -34,16 +29,7 @@ for i = 1, #KEYS, 4 do
   end
 end
 
--- If a command fails from here on, the rest is still done; the first error is the answer.
-local failure
-local function try(command, ...)
-  local answer = redis.pcall(command, ...)
-  if type(answer) ~= 'table' or not answer.err then
-    return answer
-  end
-  answer.err = answer.err .. ' (' .. command .. ')' -- the server does not say which
-  failure = failure or answer
-end
+-- INSERT try.lua
 
 if held[1] and not try('DEL', unpack(held)) then
   for _, key in ipairs(held) do
@@ -79,36 +65,8 @@ if not queued then
   return failure or answer
 end
 
-local waiter = ARGV[7]
-
-local function forget(waiter, queue, ends)
-  call('ZREM', ends, waiter)
-  return call('ZREM', queue, waiter)
-end
-
--- Q3, Q6
-local function leave(lock, queue, ends)
-  local left = nothingFollows and waiter ~= '' and forget(waiter, queue, ends) == 1
-  if not (left or held[1]) or redis.pcall('EXISTS', lock) == 1 then
-    return
-  end
-  local time = call('TIME')
-  local nowMillis = time[1] * 1000 + math.floor(time[2] / 1000)
-  local over = call('ZRANGEBYSCORE', ends, '-inf', string.format('(%.0f', nowMillis))
-  for _, waiter in ipairs(over) do -- their tickets have expired
-    forget(waiter, queue, ends)
-  end
-  local after = string.format('(%.0f', nowMillis + 20000) -- Q5
-  for _, waiter in ipairs(call('ZRANGEBYSCORE', ends, after, '+inf')) do
-    forget(waiter, queue, ends)
-  end
-  local first = call('ZRANGE', queue, 0, 0)[1]
-  if first and first ~= waiter then
-    local client, number = string.match(first, '^(.*):(%d+)$')
-    call('PUBLISH', 'redlock:wake:' .. client, number)
-  end
-end
-
+local freed, waiter = held[1], ARGV[7]
+-- INSERT leave.lua
 -- A failure in a queue must not make the release fail.
 for _, i in ipairs(queued) do
   pcall(leave, KEYS[i], KEYS[i + 2], KEYS[i + 3])

@@ -11,18 +11,9 @@ local call = redis.call
 local lock, fence, queue, ends, readers, floor, mark = unpack(KEYS)
 local owner, T, ttl, retention, skew, reported, waiter, ticket, life, sent, birth = unpack(ARGV)
 
--- N2, N3
-if birth ~= '' and string.find(call('GET', mark) or '', birth, 1, true) ~= 1 then
-  return 'ABSTAIN ' .. T
-end
-
-local token = T + 0
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
--- G1, E2
-if token > now + skew and token > reported + 1 or token > now + 2 ^ 45
-    or token < now - ttl * 1000 - skew
-    or sent + 0 > now + skew or sent + 0 < now - ttl * 1000 - skew then
+-- INSERT may_grant.lua
+-- E2
+if sent + 0 > now + skew or sent + 0 < now - ttl * 1000 - skew then
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
 end
 local nowMillis = math.floor(now / 1000)
@@ -48,54 +39,10 @@ if not held and (-entry >= nowMillis or token <= low + 0) then
   return 'STALE ' .. T .. ' ' .. highest
 end
 
--- Waiters whose tickets have expired, or end too late, because the clock was set back.
--- Q5
-local over = call('ZRANGEBYSCORE', ends, '-inf', before)
-local after = string.format('(%.0f', nowMillis + 20000)
-for _, other in ipairs(call('ZRANGEBYSCORE', ends, after, '+inf')) do
-  over[#over + 1] = other
-end
-for _, other in ipairs(over) do
-  over[other] = true
-end
-local queueLives = life ~= '0' and call('PTTL', queue)
+-- INSERT tickets.lua
 local lockLives = holder and call('PTTL', lock) or 0
 local readersLive = call('PTTL', readers)
 local fenceLives = call('PTTL', fence)
-
--- Leaves no ticket if memory is short, or if the ticket could not be given an end or be removed.
--- Q1
-local function leaveTicket()
-  if life == '0' then
-    return
-  end
-  local left = redis.pcall('ZADD', ends, string.format('%.0f', nowMillis + life), waiter)
-  if type(left) == 'table' then
-    left.err = left.err .. ' (ZADD)' -- the server does not say which
-    return not string.find(left.err, 'OOM') and left
-  end
-  over[waiter] = nil -- its ticket is valid again
-  local keep = math.max(life + 1000, queueLives)
-  local expires = redis.pcall('PEXPIRE', ends, keep)
-  if type(expires) == 'table' then
-    call('ZREM', ends, waiter)
-    expires.err = expires.err .. ' (PEXPIRE)'
-    return expires
-  end
-  call('ZREM', queue, waiter)
-  call('ZADD', queue, ticket, waiter)
-  call('PEXPIRE', queue, keep)
-end
-
--- Q5
-local function forgetThem()
-  for _, other in ipairs(over) do
-    if over[other] and waiter ~= '' then
-      call('ZREM', queue, other)
-      call('ZREM', ends, other)
-    end
-  end
-end
 
 -- Returns the end of the ticket of the first writer before the caller; then the reader after it.
 -- S7

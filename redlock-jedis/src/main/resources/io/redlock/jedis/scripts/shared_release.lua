@@ -9,16 +9,7 @@ local call = redis.call
 local lock, queue, ends, readers = unpack(KEYS)
 local owner, T, ttl, skew, reported, last, waiter = unpack(ARGV)
 
--- If a command fails, the rest is still done; the first error is the answer.
-local failure
-local function try(command, ...)
-  local answer = redis.pcall(command, ...)
-  if type(answer) ~= 'table' or not answer.err then
-    return answer
-  end
-  answer.err = answer.err .. ' (' .. command .. ')' -- the server does not say which
-  failure = failure or answer
-end
+-- INSERT try.lua
 
 local time = call('TIME')
 local token, now = T + 0, time[1] * 1000000 + time[2]
@@ -59,33 +50,10 @@ if longest then -- else the lock stays
   end
 end
 
-local function forget(other)
-  call('ZREM', ends, other)
-  return call('ZREM', queue, other)
-end
-
--- Q3, Q6
-local function leave()
-  local left = last == '1' and waiter ~= '' and forget(waiter) == 1
-  if not (left or freed) or call('EXISTS', lock) == 1 then
-    return
-  end
-  for _, other in ipairs(call('ZRANGEBYSCORE', ends, '-inf', before)) do
-    forget(other) -- their tickets have expired
-  end
-  local after = string.format('(%.0f', nowMillis + 20000) -- Q5
-  for _, other in ipairs(call('ZRANGEBYSCORE', ends, after, '+inf')) do
-    forget(other)
-  end
-  local first = call('ZRANGE', queue, 0, 0)[1]
-  if first and first ~= waiter then
-    local client, number = string.match(first, '^(.*):(%d+)$')
-    call('PUBLISH', 'redlock:wake:' .. client, number)
-  end
-end
-
+local nothingFollows = last == '1'
+-- INSERT leave.lua
 -- A failure in a queue must not make the release fail.
-if (freed or last == '1') and redis.pcall('EXISTS', queue) ~= 0 then
-  pcall(leave)
+if (freed or nothingFollows) and redis.pcall('EXISTS', queue) ~= 0 then
+  pcall(leave, lock, queue, ends)
 end
 return failure or answer

@@ -1,9 +1,12 @@
 package io.redlock.chaos.client;
 
+import io.redlock.jedis.scripts.Argument;
+import io.redlock.jedis.scripts.Script;
 import io.redlock.testbed.Unchecked;
-import io.redlock.testkit.Template;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 
 /** Ways to break a client. Some replace a line in one of the library's scripts. */
 public enum Variant {
@@ -80,6 +83,7 @@ public enum Variant {
 
   /** What a script of the library says. */
   public static String libraryScript(String script) {
-    return Template.text(Variant.class, "/" + SCRIPTS + script + ".lua");
+    Argument text = Script.valueOf(script.toUpperCase(Locale.ROOT)).text;
+    return new String(text.getRaw(), StandardCharsets.UTF_8);
   }
 }
