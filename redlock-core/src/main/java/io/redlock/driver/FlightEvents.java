@@ -71,12 +71,7 @@ final class FlightEvents {
 
   /** Begins the event of a call for a lease; null if it is not recorded. */
   static @Nullable Acquire acquiring() {
-    if (!isRecording() || !Types.ACQUIRE.isEnabled()) {
-      return null;
-    }
-    Acquire event = new Acquire();
-    event.begin();
-    return event;
+    return isRecording() && Types.ACQUIRE.isEnabled() ? new Acquire() : null;
   }
 
   static void acquired(@Nullable Acquire event, LeaseRequest request, AcquireResult result) {
@@ -96,12 +91,7 @@ final class FlightEvents {
 
   /** Begins the event of an extension; null if it is not recorded. */
   static @Nullable Extend extending() {
-    if (!isRecording() || !Types.EXTEND.isEnabled()) {
-      return null;
-    }
-    Extend event = new Extend();
-    event.begin();
-    return event;
+    return isRecording() && Types.EXTEND.isEnabled() ? new Extend() : null;
   }
 
   static void extended(@Nullable Extend event, Lease lease, ExtendResult result) {
@@ -119,12 +109,7 @@ final class FlightEvents {
 
   /** Begins the event of a lease; null if it is not recorded. */
   static @Nullable LeaseEnded holding() {
-    if (!isRecording() || !Types.LEASE.isEnabled()) {
-      return null;
-    }
-    LeaseEnded event = new LeaseEnded();
-    event.begin();
-    return event;
+    return isRecording() && Types.LEASE.isEnabled() ? new LeaseEnded() : null;
   }
 
   static void ended(@Nullable LeaseEnded begun, Lease lease, LeaseEnd end) {
@@ -146,7 +131,6 @@ final class FlightEvents {
     NodeCall[] events = new NodeCall[nodes];
     for (int node = 0; node < nodes; node++) {
       events[node] = new NodeCall();
-      events[node].begin();
     }
     return events;
   }
@@ -180,12 +164,20 @@ final class FlightEvents {
     }
   }
 
+  @Category("Redlock")
+  @StackTrace(false)
+  private abstract static class Moment extends Event {}
+
+  private abstract static class Span extends Moment {
+    Span() {
+      begin();
+    }
+  }
+
   @Name("redlock.Acquire")
   @Label("Acquire")
-  @Category("Redlock")
   @Description("A call for a lease, from its start to its result")
-  @StackTrace(false)
-  static final class Acquire extends Event {
+  static final class Acquire extends Span {
     String resource = "";
     String outcome = "";
     long fencingToken;
@@ -195,10 +187,8 @@ final class FlightEvents {
 
   @Name("redlock.Extend")
   @Label("Extend")
-  @Category("Redlock")
   @Description("An extension of a lease, by its holder or by its renewal")
-  @StackTrace(false)
-  static final class Extend extends Event {
+  static final class Extend extends Span {
     String lease = "";
     String outcome = "";
     String votes = "";
@@ -206,10 +196,8 @@ final class FlightEvents {
 
   @Name("redlock.Lease")
   @Label("Lease")
-  @Category("Redlock")
   @Description("The life of a lease, recorded at its end")
-  @StackTrace(false)
-  static final class LeaseEnded extends Event {
+  static final class LeaseEnded extends Span {
     String lease = "";
     String cause = "";
     boolean lost;
@@ -218,11 +206,9 @@ final class FlightEvents {
 
   @Name("redlock.NodeCall")
   @Label("Node Call")
-  @Category("Redlock")
   @Description("A slow node, from sending a request to its answer, however late")
-  @StackTrace(false)
   @Threshold("10 ms")
-  static final class NodeCall extends Event {
+  static final class NodeCall extends Span {
     String node = "";
     String answer = "";
     String detail = "";
@@ -230,10 +216,8 @@ final class FlightEvents {
 
   @Name("redlock.NodeState")
   @Label("Node State")
-  @Category("Redlock")
   @Description("A node changed state")
-  @StackTrace(false)
-  static final class NodeState extends Event {
+  static final class NodeState extends Moment {
     String node = "";
     String state = "";
     String reason = "";
@@ -241,10 +225,8 @@ final class FlightEvents {
 
   @Name("redlock.NodeReset")
   @Label("Node Reset")
-  @Category("Redlock")
   @Description("A node was restarted, emptied or replaced, or its clock was set")
-  @StackTrace(false)
-  static final class NodeReset extends Event {
+  static final class NodeReset extends Moment {
     String node = "";
     String reason = "";
   }
