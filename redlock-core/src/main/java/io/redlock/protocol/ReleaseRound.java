@@ -66,11 +66,6 @@ public record ReleaseRound(
     return new ReleaseRound(quorum, acknowledged, acknowledged, repeated, ballot); // R7
   }
 
-  /** Returns true if nothing is sent to this node any more, though it may not have executed it. */
-  public boolean isGivenUp(int node) {
-    return ((targets | acknowledged) & 1 << node) == 0;
-  }
-
   /** Returns true if the wait for its result is over, and some node has not executed it. */
   public boolean isOverdue() {
     return !isComplete() && ballot.count(Ballot.PENDING) == 0;
