@@ -198,10 +198,14 @@ public final class JedisRedlock {
       return this;
     }
 
+    private <T> Builder set(Setting<T> setting, T value) {
+      deployment.set(setting, value);
+      return this;
+    }
+
     @Override
     public Builder nodeTimeout(Duration nodeTimeout) {
-      deployment.set(Setting.NODE_TIMEOUT, nodeTimeout);
-      return this;
+      return set(Setting.NODE_TIMEOUT, nodeTimeout);
     }
 
     /**
@@ -213,26 +217,22 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder silenceTimeout(Duration silenceTimeout) {
-      deployment.set(Setting.SILENCE_TIMEOUT, silenceTimeout);
-      return this;
+      return set(Setting.SILENCE_TIMEOUT, silenceTimeout);
     }
 
     @Override
     public Builder maxTtl(Duration maxTtl) {
-      deployment.set(Setting.MAX_TTL, maxTtl);
-      return this;
+      return set(Setting.MAX_TTL, maxTtl);
     }
 
     @Override
     public Builder driftPerSecond(Duration driftPerSecond) {
-      deployment.set(Setting.DRIFT_PER_SECOND, driftPerSecond);
-      return this;
+      return set(Setting.DRIFT_PER_SECOND, driftPerSecond);
     }
 
     @Override
     public Builder clockSkew(Duration clockSkew) {
-      deployment.set(Setting.CLOCK_SKEW, clockSkew);
-      return this;
+      return set(Setting.CLOCK_SKEW, clockSkew);
     }
 
     /**
@@ -254,8 +254,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder restartGuard(boolean restartGuard) {
-      deployment.set(Setting.RESTART_GUARD, restartGuard);
-      return this;
+      return set(Setting.RESTART_GUARD, restartGuard);
     }
 
     /**
@@ -268,53 +267,45 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder fenceRetention(Duration fenceRetention) {
-      deployment.set(Setting.FENCE_RETENTION, fenceRetention);
-      return this;
+      return set(Setting.FENCE_RETENTION, fenceRetention);
     }
 
     @Override
     public Builder lossMargin(Duration lossMargin) {
-      deployment.set(Setting.LOSS_MARGIN, lossMargin);
-      return this;
+      return set(Setting.LOSS_MARGIN, lossMargin);
     }
 
     @Override
     public Builder minValidity(Duration minValidity) {
-      deployment.set(Setting.MIN_VALIDITY, minValidity);
-      return this;
+      return set(Setting.MIN_VALIDITY, minValidity);
     }
 
     @Override
     public Builder keyPrefix(String keyPrefix) {
-      deployment.set(Setting.KEY_PREFIX, keyPrefix);
-      return this;
+      return set(Setting.KEY_PREFIX, keyPrefix);
     }
 
     @Override
     public Builder holder(String holder) {
-      deployment.set(Setting.HOLDER, holder);
-      return this;
+      return set(Setting.HOLDER, holder);
     }
 
     @Override
     public Builder retryStrategy(RetryStrategy retryStrategy) {
       DeploymentSettings.given(retryStrategy, "retryStrategy", LEAVE_OUT);
-      deployment.core(builder -> builder.retryStrategy(retryStrategy));
-      return this;
+      return core(builder -> builder.retryStrategy(retryStrategy));
     }
 
     @Override
     public Builder listener(RedlockListener listener) {
       DeploymentSettings.given(listener, "listener", LEAVE_OUT);
-      deployment.core(builder -> builder.listener(listener));
-      return this;
+      return core(builder -> builder.listener(listener));
     }
 
     @Override
     public Builder callbackExecutor(Executor callbackExecutor) {
       DeploymentSettings.given(callbackExecutor, "callbackExecutor", LEAVE_OUT);
-      deployment.core(builder -> builder.callbackExecutor(callbackExecutor));
-      return this;
+      return core(builder -> builder.callbackExecutor(callbackExecutor));
     }
 
     /** Passes on a setting that only tests need: clocks, the scheduler, the nodes. */
