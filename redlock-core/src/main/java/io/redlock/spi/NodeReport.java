@@ -61,17 +61,6 @@ public record NodeReport(
     readers = List.copyOf(readers);
   }
 
-  /** Creates the state of a name without readers. */
-  public NodeReport(
-      @Nullable String owner,
-      long remainingMillis,
-      long counter,
-      int waiting,
-      List<String> waiters,
-      String doubt) {
-    this(owner, remainingMillis, counter, waiting, waiters, doubt, 0, List.of());
-  }
-
   /** Names no owner id, with which anybody could release the lock. */
   @Override
   public String toString() {

@@ -99,26 +99,12 @@ public sealed interface NodeRequest {
       long sentMicros)
       implements NodeRequest {
 
-    /** Creates an exclusive grant. */
-    public Grant(
-        List<String> names,
-        String owner,
-        long token,
-        long reported,
-        long ttlMillis,
-        @Nullable Ticket ticket) {
-      this(names, owner, token, reported, ttlMillis, ticket, 0);
-    }
-
-    /** Creates a grant at a token that comes from the clock, not from a reported counter. */
-    public Grant(
-        List<String> names, String owner, long token, long ttlMillis, @Nullable Ticket ticket) {
-      this(names, owner, token, 0, ttlMillis, ticket);
-    }
-
-    /** Creates such a grant that bypasses the queue. */
+    /**
+     * Creates an exclusive grant that bypasses the queue, at a token that comes from the clock, not
+     * from a reported counter.
+     */
     public Grant(List<String> names, String owner, long token, long ttlMillis) {
-      this(names, owner, token, ttlMillis, null);
+      this(names, owner, token, 0, ttlMillis, null, 0);
     }
 
     @Override
@@ -197,15 +183,9 @@ public sealed interface NodeRequest {
       this(names, owner, token, reported, last, ticket, 0);
     }
 
-    /** Creates a release of a token that came from the clock, not from a reported counter. */
-    public Release(
-        List<String> names, String owner, long token, boolean last, @Nullable Ticket ticket) {
-      this(names, owner, token, 0, last, ticket);
-    }
-
     /** Creates the release of a failed attempt whose caller has no ticket. */
     public Release(List<String> names, String owner, long token) {
-      this(names, owner, token, false, null);
+      this(names, owner, token, 0, false, null);
     }
 
     @Override

@@ -36,7 +36,7 @@ class OperationsTest {
 
   private static NodeReply inspected(@Nullable String value, String... waiters) {
     return NodeReply.inspected(
-        new NodeReport(value, 9_000, TOKEN, waiters.length, List.of(waiters), ""));
+        new NodeReport(value, 9_000, TOKEN, waiters.length, List.of(waiters), "", 0, List.of()));
   }
 
   @Test

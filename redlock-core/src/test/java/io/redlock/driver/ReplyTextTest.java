@@ -169,14 +169,16 @@ class ReplyTextTest {
   }
 
   private static NodeVote freeing(@Nullable NodeReply reply, String doubt) {
-    NodeReply inspection = NodeReply.inspected(new NodeReport(null, -1, 0, 0, List.of(), doubt));
+    NodeReply inspection =
+        NodeReply.inspected(new NodeReport(null, -1, 0, 0, List.of(), doubt, 0, List.of()));
     return ReplyText.freeing(new Poll.Answer("a", reply, Duration.ofMillis(1)), inspection);
   }
 
   @ParameterizedTest
   @CsvSource({"-1, held without limit", "0, held for 0µs more", "7, held for 7ms more"})
   void inspectionTellsForHowLongTheKeyLives(long millis, String words) {
-    NodeReport report = new NodeReport("billing/" + "0".repeat(32), millis, 5, 0, List.of(), "");
+    NodeReport report =
+        new NodeReport("billing/" + "0".repeat(32), millis, 5, 0, List.of(), "", 0, List.of());
     Inspection.Node node =
         ReplyText.inspected(new Poll.Answer("a", NodeReply.inspected(report), Duration.ZERO));
     assertEquals(OptionalLong.of(5), node.counter());

@@ -482,7 +482,8 @@ final class ServiceLife implements Scenes.Actor {
     String owner = value == null ? null : value.replace("HEX", HEX);
     long counter = value != null && value.contains("@6") ? 6 : 5;
     return NodeReply.inspected(
-        new NodeReport(owner, millis, counter, 0, List.of(), String.join(" ", doubt)));
+        new NodeReport(
+            owner, millis, counter, 0, List.of(), String.join(" ", doubt), 0, List.of()));
   }
 
   private static NodeReply held(NodeRequest request, long millis, String owner) {

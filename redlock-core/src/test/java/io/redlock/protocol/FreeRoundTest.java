@@ -25,7 +25,8 @@ class FreeRoundTest {
   private static final NodeReply LOST = NodeReply.unknown("lost");
 
   private static NodeReply inspected(String doubt) {
-    return NodeReply.inspected(new NodeReport(VALUE, 900, TOKEN, 0, List.of(), doubt));
+    return NodeReply.inspected(
+        new NodeReport(VALUE, 900, TOKEN, 0, List.of(), doubt, 0, List.of()));
   }
 
   private static FreeRound with(FreeRound round, NodeReply... replies) {
@@ -75,12 +76,12 @@ class FreeRoundTest {
     List<@Nullable NodeReport> shown = new ArrayList<>();
     shown.add(null);
     for (long counter : new long[] {5, 7, 9}) {
-      shown.add(new NodeReport(null, -1, counter, 0, List.of(), ""));
+      shown.add(new NodeReport(null, -1, counter, 0, List.of(), "", 0, List.of()));
       for (String value : List.of("a@5", "a@7", "b@6", "c@9", "freed/ops")) {
-        shown.add(new NodeReport(value, 900, counter, 0, List.of(), ""));
+        shown.add(new NodeReport(value, 900, counter, 0, List.of(), "", 0, List.of()));
       }
     }
-    shown.add(new NodeReport("c@8", 900, 9, 0, List.of(), "restarted"));
+    shown.add(new NodeReport("c@8", 900, 9, 0, List.of(), "restarted", 0, List.of()));
     return shown;
   }
 

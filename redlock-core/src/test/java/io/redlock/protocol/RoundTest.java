@@ -251,7 +251,7 @@ class RoundTest {
       String value = words[0].equals("nothing") ? null : words[0];
       long counter = words.length == 1 ? 0 : Long.parseLong(words[1]);
       String doubt = text.contains("doubted") ? "it restarted" : "";
-      NodeReport report = new NodeReport(value, 900, counter, 0, List.of(), doubt);
+      NodeReport report = new NodeReport(value, 900, counter, 0, List.of(), doubt, 0, List.of());
       return new Inspecting(quorum, token, with(replies, node, NodeReply.inspected(report)));
     }
 

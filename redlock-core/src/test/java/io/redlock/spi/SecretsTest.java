@@ -18,7 +18,7 @@ class SecretsTest {
   @Test
   void noRequestReportOrReplyPrintsAnOwnerIdButEachPrintsItsLabel() {
     List<String> names = List.of("orders/42");
-    NodeReport report = new NodeReport(OWNER, 5, 17, 0, List.of(), "");
+    NodeReport report = new NodeReport(OWNER, 5, 17, 0, List.of(), "", 0, List.of());
     for (Object printed :
         List.of(
             new Grant(names, OWNER, 17, 10_000),

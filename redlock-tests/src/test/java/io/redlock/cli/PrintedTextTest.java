@@ -93,7 +93,7 @@ class PrintedTextTest {
     }
     print(new NodeRequest.Grant(List.of(NASTY), "0".repeat(32), 1, 1));
     print(NodeReply.unreachable(NASTY));
-    print(new NodeReport(NASTY, 1, 1, 0, List.of(NASTY), NASTY));
+    print(new NodeReport(NASTY, 1, 1, 0, List.of(NASTY), NASTY, 0, List.of()));
     print(HolderLabel.of(NASTY + "/" + "0".repeat(32)));
     print(ReplyMapper.error(new JedisDataException(NASTY)).detail());
     print(ReplyMapper.connectFailure(new IOException(NASTY)).detail());

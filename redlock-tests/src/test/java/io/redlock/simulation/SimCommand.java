@@ -165,7 +165,7 @@ record SimCommand(
       boolean shared = script == Script.SHARED_GRANT || script == Script.SHARED_EXTEND;
       return switch (script) {
         case GRANT ->
-            new NodeRequest.Grant(names(NAME_KEYS), owner, token, number(5), number(2), null);
+            new NodeRequest.Grant(names(NAME_KEYS), owner, token, number(5), number(2), null, 0);
         case FAIR_GRANT, SHARED_GRANT ->
             new NodeRequest.Grant(
                 names(keys),

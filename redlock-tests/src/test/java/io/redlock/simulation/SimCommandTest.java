@@ -47,7 +47,7 @@ class SimCommandTest {
   private static final List<String> THREE = List.of("r0", "r:1", "ä");
 
   private static final NodeRequest GRANT = new Grant(ONE, "o", TOKEN, 300);
-  private static final NodeRequest FAIR = new Grant(ONE, "o", TOKEN, 300, TICKET);
+  private static final NodeRequest FAIR = new Grant(ONE, "o", TOKEN, 0, 300, TICKET, 0);
   private static final NodeRequest EXTEND = new Extend(ONE, "o", TOKEN, 300, TOKEN + 9);
   private static final NodeRequest RELEASE = new Release(ONE, "o", TOKEN);
   private static final NodeRequest FREE =
@@ -78,14 +78,14 @@ class SimCommandTest {
         new RemoveTicket(ONE, READER),
         new Free(ONE, "freed/", TOKEN, TOKEN - 1, List.of()),
         new Grant(THREE, "ö", TOKEN, 1),
-        new Grant(ONE, "o", TOKEN, 300, new Ticket("c", 0, TOKEN, 0)),
-        new Grant(ONE, "o", TOKEN, TOKEN - 1, 300, null),
-        new Grant(ONE, "o", TOKEN, TOKEN - 2, 300, TICKET),
+        new Grant(ONE, "o", TOKEN, 0, 300, new Ticket("c", 0, TOKEN, 0), 0),
+        new Grant(ONE, "o", TOKEN, TOKEN - 1, 300, null, 0),
+        new Grant(ONE, "o", TOKEN, TOKEN - 2, 300, TICKET, 0),
         new Release(ONE, "o", TOKEN, TOKEN - 3, false, null),
         new Extend(THREE, "o", TOKEN, 86_400_000, 0),
-        new Release(THREE, "o", TOKEN, true, null),
-        new Release(ONE, "o", TOKEN, true, TICKET),
-        new Release(ONE, "o", TOKEN, false, TICKET));
+        new Release(THREE, "o", TOKEN, 0, true, null),
+        new Release(ONE, "o", TOKEN, 0, true, TICKET),
+        new Release(ONE, "o", TOKEN, 0, false, TICKET));
   }
 
   private static final Guard GUARD = new Guard(Argument.of("the mark"), Argument.of("|3|"));

@@ -369,7 +369,8 @@ final class LaneBed implements LockNode.Observer, Ticker {
   }
 
   Asked fairGrant(String name) {
-    return send("fair " + name, new Grant(List.of(name), "owner", token(), TTL_MILLIS, ticket()));
+    return send(
+        "fair " + name, new Grant(List.of(name), "owner", token(), 0, TTL_MILLIS, ticket(), 0));
   }
 
   Asked extend(String name) {

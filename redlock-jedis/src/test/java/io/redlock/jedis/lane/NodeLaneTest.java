@@ -118,7 +118,7 @@ class NodeLaneTest implements LockNode.Observer {
 
   private static Grant fair(String name) {
     Ticket ticket = new Ticket("client", 1, 17, 3_000);
-    return new Grant(List.of(name), "owner", 17, TTL_MILLIS, ticket);
+    return new Grant(List.of(name), "owner", 17, 0, TTL_MILLIS, ticket, 0);
   }
 
   private static Release release(String name) {
@@ -677,7 +677,7 @@ class NodeLaneTest implements LockNode.Observer {
   void requestThatCannotBeEncodedIsAnsweredAndCostsNothingElse() {
     FakeWire wire = up();
     Answers answers = new Answers();
-    Grant empty = new Grant(List.of(), "owner", 17, TTL_MILLIS, new Ticket("c", 1, 1, 1));
+    Grant empty = new Grant(List.of(), "owner", 17, 0, TTL_MILLIS, new Ticket("c", 1, 1, 1), 0);
     assertFalse(lane.send(empty, 5, answers).withdraw());
     assertEquals(List.of(Kind.UNREACHABLE), answers.kinds);
     assertEquals(List.of(), wire.ends);

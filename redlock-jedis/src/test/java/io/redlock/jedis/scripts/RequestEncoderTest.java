@@ -60,7 +60,7 @@ class RequestEncoderTest {
     assertWords(
         "5 a redlock:fence:a b redlock:fence:b redlock:birth me@17 17 3000 600000 2000000 5 birth",
         Script.GRANT,
-        new Grant(List.of("a", "b"), "me", 17, 5, 3_000, null));
+        new Grant(List.of("a", "b"), "me", 17, 5, 3_000, null, 0));
   }
 
   @Test
@@ -71,7 +71,7 @@ class RequestEncoderTest {
             + TICKET.waiter()
             + " 8 9 birth",
         Script.FAIR_GRANT,
-        new Grant(List.of("a"), "me", 17, 3_000, TICKET));
+        new Grant(List.of("a"), "me", 17, 0, 3_000, TICKET, 0));
   }
 
   @Test

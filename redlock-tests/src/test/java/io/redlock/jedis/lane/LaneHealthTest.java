@@ -206,7 +206,7 @@ class LaneHealthTest {
   }
 
   private static Grant fairGrant(String owner, long token, Ticket ticket) {
-    return new Grant(List.of("name"), owner, token, TTL, ticket);
+    return new Grant(List.of("name"), owner, token, 0, TTL, ticket, 0);
   }
 
   private static Release release(String name, long token) {

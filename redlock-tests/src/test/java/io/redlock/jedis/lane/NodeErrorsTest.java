@@ -177,7 +177,7 @@ class NodeErrorsTest {
       }
       default -> {
         Ticket ticket = new Ticket("client", 1, token, 3_000);
-        yield fixture.ask(new Grant(List.of("free"), "owner", token, TTL, ticket));
+        yield fixture.ask(new Grant(List.of("free"), "owner", token, 0, TTL, ticket, 0));
       }
     };
   }

@@ -206,25 +206,27 @@ class DeniedCommandsTest {
       scenes.add(held("extend" + of, granted, extend));
       scenes.add(free("join" + of, () -> {}, extend));
       scenes.add(free("join after a grant" + of, () -> count(names), extend));
-      scenes.add(held("release" + of, granted, now -> new Release(names, OWNER, now, true, null)));
+      scenes.add(
+          held("release" + of, granted, now -> new Release(names, OWNER, now, 0, true, null)));
       scenes.add(
           held(
               "release of an older token" + of,
               granted,
-              now -> new Release(names, OWNER, now, true, ticket(1))));
+              now -> new Release(names, OWNER, now, 0, true, ticket(1))));
     }
     scenes.add(
         held(
             "extend that joins for one name of two",
             () -> grant(List.of("b")),
             now -> new Extend(TWO, OWNER, now, 2 * TTL_MILLIS, now)));
-    Function<Long, NodeRequest> fair = now -> new Grant(ONE, OWNER, now, TTL_MILLIS, ticket(now));
+    Function<Long, NodeRequest> fair =
+        now -> new Grant(ONE, OWNER, now, 0, TTL_MILLIS, ticket(now), 0);
     scenes.add(free("fair grant", () -> {}, fair));
     scenes.add(
         free(
             "fair grant with a short ttl",
             () -> {},
-            now -> new Grant(ONE, OWNER, now, 500, ticket(now))));
+            now -> new Grant(ONE, OWNER, now, 0, 500, ticket(now), 0)));
     scenes.add(free("fair grant past a ticket that has run out", () -> wait("1"), fair));
     scenes.add(free("fair grant behind somebody", () -> wait("99999999999999"), fair));
     scenes.add(
@@ -239,9 +241,9 @@ class DeniedCommandsTest {
             () -> {
               grant(ONE);
               wait("99999999999999");
-              send(operator, new Grant(ONE, "another", nowMicros(), TTL_MILLIS, ticket(1)));
+              send(operator, new Grant(ONE, "another", nowMicros(), 0, TTL_MILLIS, ticket(1), 0));
             },
-            now -> new Release(ONE, OWNER, now, true, ticket(1))));
+            now -> new Release(ONE, OWNER, now, 0, true, ticket(1))));
     Function<Long, NodeRequest> read = now -> reading(OWNER, now, null);
     Function<Long, NodeRequest> extend =
         now -> new Extend(ONE, OWNER, now - 1_000, 2 * TTL_MILLIS, now, true);

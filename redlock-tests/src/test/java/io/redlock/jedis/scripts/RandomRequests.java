@@ -133,8 +133,9 @@ final class RandomRequests {
     }
     if (kind < 45) {
       return queues && percent(75)
-          ? new NodeRequest.Grant(names.subList(0, 1), owner, token, reported, ttlMillis, ticket())
-          : new NodeRequest.Grant(names, owner, token, reported, ttlMillis, null);
+          ? new NodeRequest.Grant(
+              names.subList(0, 1), owner, token, reported, ttlMillis, ticket(), 0)
+          : new NodeRequest.Grant(names, owner, token, reported, ttlMillis, null, 0);
     }
     if (kind < 75) {
       long granted = isAbsurd(token) && token < 1L << 53 ? server.nowMicros() : token;
