@@ -90,7 +90,7 @@ record Settings(
     if (count == 0 || count > most) {
       problems.add(count + " resources: name 1 to " + most + " in one request");
     }
-    request.resources().forEach(resource -> addProblems(problems, resource));
+    request.resources().forEach(resource -> problems.addAll(problems(resource)));
     if (request.isFair() && request.isAnyOf()) {
       problems.add("fair() with anyOf(): each name has a queue of its own; leave fair() out");
     } else if (request.isFair() && count > 1) {
@@ -110,7 +110,7 @@ record Settings(
     if (!request.note().isEmpty()) {
       HolderLabel.problemOfNote(request.note()).ifPresent(problems::add);
     }
-    addProblems(problems, request.ttl());
+    problems.addAll(ttlProblems(request.ttl()));
     request
         .waitUpTo()
         .filter(Duration::isNegative)
@@ -130,33 +130,29 @@ record Settings(
     return problems;
   }
 
-  /** Returns the problems of a resource, each with its fix. */
+  /** Returns the problem of a resource, with its fix; empty if it has none. */
   List<String> problems(String resource) {
-    List<String> problems = new ArrayList<>();
-    addProblems(problems, resource);
-    return problems;
-  }
-
-  private void addProblems(List<String> problems, String resource) {
     String name = keyPrefix.concat(resource);
     int bytes = name.getBytes(StandardCharsets.UTF_8).length;
     if (resource.isBlank()) {
-      problems.add("resource \"" + Brief.text(resource) + "\" is blank: give it a name");
-    } else if (!isEncodable(name)) {
-      problems.add(
+      return List.of("resource \"" + Brief.text(resource) + "\" is blank: give it a name");
+    }
+    if (!isEncodable(name)) {
+      return List.of(
           "resource \""
               + Brief.text(resource)
-              + "\" has half a surrogate pair, which UTF-8 cannot encode:"
-              + " choose another name");
-    } else if (bytes > MAX_NAME_BYTES) {
-      problems.add(
-          "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
-    } else if (name.startsWith(RESERVED_PREFIX)) {
-      problems.add(
-          "key "
-              + Brief.text(name)
-              + " begins with redlock:, which is reserved: choose another name");
+              + "\" has half a surrogate pair, which UTF-8 cannot encode: choose another name");
     }
+    if (bytes > MAX_NAME_BYTES) {
+      return List.of(
+          "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
+    }
+    return name.startsWith(RESERVED_PREFIX)
+        ? List.of(
+            "key "
+                + Brief.text(name)
+                + " begins with redlock:, which is reserved: choose another name")
+        : List.of();
   }
 
   private static boolean isEncodable(String name) {
@@ -170,26 +166,19 @@ record Settings(
 
   /** Returns the problems of a ttl, each with its fix. */
   List<String> ttlProblems(Duration ttl) {
-    List<String> problems = new ArrayList<>();
-    addProblems(problems, ttl);
-    return problems;
-  }
-
-  private void addProblems(List<String> problems, Duration ttl) {
     if (ttl.isNegative() || ttl.isZero()) {
-      problems.add(
+      return List.of(
           "ttl " + Brief.exact(ttl) + " is not positive: use a few seconds, at most maxTtl");
-      return;
     }
     if (ttl.compareTo(Duration.ofMillis(maxTtlMillis)) > 0) {
-      problems.add(
+      return List.of(
           "ttl "
               + Brief.exact(ttl)
               + " is above maxTtl "
               + Brief.exact(Duration.ofMillis(maxTtlMillis))
               + ": shorten it, or raise maxTtl on every client");
-      return;
     }
+    List<String> problems = new ArrayList<>();
     long ttlMillis = ceilMillis(ttl);
     long lostNanos =
         LeaseTerms.driftNanos(ttlMillis, driftPartsPerMillion)
@@ -212,6 +201,7 @@ record Settings(
               + Brief.exact(ttl)
               + ": lengthen the ttl or shorten the timeout");
     }
+    return problems;
   }
 
   /** Throws if there is a problem; the message lists all. */
