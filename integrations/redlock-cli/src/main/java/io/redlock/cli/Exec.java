@@ -20,9 +20,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
@@ -299,7 +296,7 @@ final class Exec implements Callable<Integer> {
         return lost(name);
       }
       running.hold(exitCode);
-      if (isLostWithin(left, lease)) {
+      if (LeasedProcess.isDone(lease.ended().toCompletableFuture(), left.toNanos())) {
         say("the lease on " + name + " was lost before --hold-at-least had passed");
         return exitCode;
       }
@@ -333,17 +330,6 @@ final class Exec implements Callable<Integer> {
   private int lost(String name) {
     say("the lease on " + name + " was lost before the command ended");
     return ExitCode.LOST;
-  }
-
-  private static boolean isLostWithin(Duration time, Lease lease) throws InterruptedException {
-    try {
-      lease.ended().toCompletableFuture().get(time.toNanos(), TimeUnit.NANOSECONDS);
-      return true;
-    } catch (TimeoutException e) {
-      return false;
-    } catch (ExecutionException e) {
-      throw new IllegalStateException("it does not fail", e);
-    }
   }
 
   private void say(@Nullable String message) {

@@ -122,14 +122,14 @@ final class LeasedProcess {
     }
   }
 
-  private static boolean isDone(CompletableFuture<?> future, long waitNanos)
-      throws InterruptedException {
+  /** Waits for one of these futures, which do not fail; returns false if it is not done by then. */
+  static boolean isDone(CompletableFuture<?> future, long waitNanos) throws InterruptedException {
     try {
       future.get(Math.max(0, waitNanos), TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {
       return false;
     } catch (ExecutionException e) {
-      throw new IllegalStateException("neither future fails", e);
+      throw new IllegalStateException("it does not fail", e);
     }
     return true;
   }
