@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -38,7 +39,10 @@ class NativeImageTest {
               .map(file -> classes.relativize(file).toString().replace('\\', '/'))
               .filter(file -> !file.endsWith(".class") && !file.startsWith("META-INF/"))
               .toList();
-      assertTrue(resources.size() > Script.values().length, resources::toString);
+      for (Script each : Script.values()) {
+        String file = "io/redlock/jedis/scripts/" + each.name().toLowerCase(Locale.ROOT) + ".lua";
+        assertTrue(resources.contains(file), () -> file + " in " + resources);
+      }
       assertEquals(
           List.of(), resources.stream().filter(file -> !named.matcher(file).matches()).toList());
     }
