@@ -20,11 +20,7 @@ local token = T + 0
 local entry = (call('ZSCORE', readers, owner) or 0) + 0
 local reads = shared and entry >= nowMillis
 local highest = call('GET', fence) or '0'
--- S3
-local pair, low = call('GET', floor) or '', highest
-if string.find(pair, highest .. ' ', 1, true) == 1 then
-  low = string.sub(pair, #highest + 2)
-end
+-- INSERT floor.lua
 -- S5
 if not reads and (-entry >= nowMillis or token <= low + 0) then
   return 'NOT_HELD ' .. T
@@ -48,13 +44,8 @@ local keeps = math.max(retention, call('PTTL', fence))
 if reads then
   call('PEXPIRE', readers, readersLive)
   call('PEXPIRE', fence, keeps)
-elseif token > highest + 0 then
-  -- S3
-  keeps = math.max(retention + math.ceil((token - now) / 1000), keeps) -- the counter outlives it
-  call('SET', fence, T, 'PX', keeps)
-  call('SET', floor, T .. ' ' .. low, 'PX', keeps)
 else
-  call('SET', fence, highest, 'PX', keeps)
+  -- INSERT count.lua
 end
 if not shared then
   -- S2

@@ -29,11 +29,7 @@ local entry = (call('ZSCORE', readers, owner) or 0) + 0
 -- S1
 local shared = holder == 'shared/'
 local held = holder and not shared
--- S3
-local pair, low = call('GET', floor) or '', highest
-if string.find(pair, highest .. ' ', 1, true) == 1 then
-  low = string.sub(pair, #highest + 2)
-end
+-- INSERT floor.lua
 -- S4
 if not held and (-entry >= nowMillis or token <= low + 0) then
   return 'STALE ' .. T .. ' ' .. highest
@@ -87,14 +83,7 @@ end
 
 -- What needs memory is written first.
 local keeps = math.max(retention, fenceLives)
-if token > highest + 0 then
-  -- S3
-  keeps = math.max(retention + math.ceil((token - now) / 1000), keeps) -- the counter outlives it
-  call('SET', fence, T, 'PX', keeps)
-  call('SET', floor, T .. ' ' .. low, 'PX', keeps)
-else
-  call('SET', fence, highest, 'PX', keeps)
-end
+-- INSERT count.lua
 -- S2
 if not shared then
   call('ZREMRANGEBYSCORE', readers, string.format('(%.0f', -nowMillis), '+inf') -- all entries
