@@ -25,7 +25,10 @@ public record AcquireResult(
     CONTENDED,
     /** Too few nodes were able to vote: they are down, silent, abstaining or misconfigured. */
     UNAVAILABLE,
-    /** A majority granted the lease, but so late that too little of its ttl was left. */
+    /**
+     * A majority granted the lease, but so late that too little of its ttl was left, or nothing
+     * when the caller was to get it.
+     */
     TOO_SLOW
   }
 
@@ -93,7 +96,7 @@ public record AcquireResult(
   }
 
   /**
-   * Creates the result of an acquire that was granted too late.
+   * Creates the result of an acquire that was granted, or passed on, too late.
    *
    * @param votes the answer of each node, and the time that it took
    * @return a result with {@link Outcome#TOO_SLOW}

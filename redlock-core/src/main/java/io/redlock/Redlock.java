@@ -156,8 +156,9 @@ public interface Redlock extends AutoCloseable {
    * Acquires a lease without a thread. Waits as {@link #acquire(LeaseRequest)} does. Cancelling the
    * future, or completing it in any other way ({@code orTimeout}, for example), gives up: nothing
    * stays locked, also when the grant arrives at the same moment or later. Cancelling a dependent
-   * stage does not give up the call. The future completes on the callback executor: with a result,
-   * or exceptionally with {@link IllegalStateException} when this instance is closed.
+   * stage does not give up the call. The future completes on the callback executor, where a lease
+   * is looked at for the last time, and its renewal begins: with a result, or exceptionally with
+   * {@link IllegalStateException} when this instance is closed.
    *
    * <p>The receiver of an {@link AcquireResult} owns its lease. The lease of a future that is
    * dropped without being cancelled stays until it expires.

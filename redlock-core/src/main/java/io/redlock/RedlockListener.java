@@ -41,9 +41,8 @@ public interface RedlockListener {
   }
 
   /**
-   * Called when an acquire has ended, with or without a lease. An acquire that was given up is
-   * reported here only if a lease had been granted by then: each lease is reported at its beginning
-   * and at its end.
+   * Called when an acquire has ended, with or without a lease, with the result that its caller
+   * gets. One that is given up before that is not reported here, nor is the end of its lease.
    *
    * @param request the resources and terms
    * @param result the result

@@ -43,6 +43,7 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   private volatile @Nullable QueuePlace place; // null unless the request is fair and has started
   private volatile @Nullable Throwable failure; // of this library
   private volatile boolean blocks; // a thread waits for it
+  private volatile @Nullable AcquireResult taken; // written under this; what its caller gets
   private boolean wasDone; // at the last check, though it had not left
   private final @Nullable NameChoice choice; // guarded by this; null if it wants all names
   private int passPlan = -1; // guarded by this; the plan during the pass through the names
@@ -180,7 +181,7 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   AcquireResult await() throws InterruptedException {
     blocks = true;
     try {
-      return held(Blocking.await(start(), context.scheduler));
+      return held(take(Blocking.await(start(), context.scheduler)));
     } catch (InterruptedException | Error e) { // no memory to wait
       cancel();
       throw e;
@@ -190,7 +191,36 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   /** Starts, and waits for the result; an interrupt does not end the wait. */
   AcquireResult awaitUninterruptibly() {
     blocks = true;
-    return held(Blocking.uninterruptibly(start(), context.scheduler));
+    try {
+      return held(take(Blocking.uninterruptibly(start(), context.scheduler)));
+    } catch (Error e) {
+      cancel();
+      throw e;
+    }
+  }
+
+  /**
+   * Returns what its caller gets, on the thread that hands it over. This looks at the lease for the
+   * last time: one that has ended by now is none. From here on it is renewed, and listeners know.
+   */
+  AcquireResult take(AcquireResult end) {
+    HeldLease lease = (HeldLease) end.lease().orElse(null);
+    synchronized (this) {
+      if (taken != null) {
+        return taken;
+      }
+      taken = lease == null || lease.begin(request) ? end : AcquireResult.tooSlow(end.votes());
+    }
+    AcquireResult told = taken;
+    if (told != end) {
+      discard(end);
+    } else if (lease != null && request.renewFor().isPresent()) {
+      lease.owner.drain();
+    }
+    FlightEvents.acquired(event, request, told);
+    Duration took = sinceStart();
+    listeners.report(listener -> listener.onAcquire(request, told, took));
+    return told;
   }
 
   /** Notes the thread that holds the lease, to warn it when it waits for itself. */
@@ -205,8 +235,17 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   void cancel() {
     if (result.completeExceptionally(new CancellationException())) {
       stopAndReport();
-    } else {
-      lease().ifPresent(Lease::close); // its caller has given up
+    } else if (hasResult()) {
+      AcquireResult end = result.join();
+      boolean isUntaken;
+      synchronized (this) {
+        isUntaken = taken == null;
+        taken = isUntaken ? end : taken;
+      }
+      discard(end);
+      if (isUntaken) {
+        reportGivingUp();
+      }
     }
   }
 
@@ -255,19 +294,22 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     try {
       return stop();
     } finally {
-      Duration waited = sinceStart();
-      listeners.report(listener -> listener.onGiveUp(request, waited));
+      reportGivingUp();
     }
+  }
+
+  private static void discard(AcquireResult end) {
+    end.lease().ifPresent(lease -> ((HeldLease) lease).discard());
+  }
+
+  private void reportGivingUp() {
+    Duration waited = sinceStart();
+    listeners.report(listener -> listener.onGiveUp(request, waited));
   }
 
   @Override
   public boolean hasTaken(Lease lease) {
-    return lease().orElse(null) == lease; // needs no memory
-  }
-
-  /** Returns the lease of its result; empty if it has none. */
-  private Optional<Lease> lease() {
-    return hasResult() ? result.join().lease() : Optional.empty();
+    return hasResult() && result.join().lease().orElse(null) == lease; // needs no memory
   }
 
   private boolean hasResult() {
@@ -276,7 +318,7 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
 
   /** Returns true if the call ended with this result. */
   boolean yielded(@Nullable AcquireResult yielded) {
-    return yielded != null && hasResult() && result.join() == yielded;
+    return yielded != null && yielded == taken;
   }
 
   private Optional<Owner> stop() {
@@ -345,10 +387,12 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     return refusal == null ? Optional.empty() : refusal.votes().holder();
   }
 
-  /** Ends with this result. */
+  /** Ends with this result. Closes a lease that nobody wants any more. */
   private void finish(AcquireResult end) {
     try {
-      complete(end);
+      if (!result.complete(end)) {
+        discard(end);
+      }
     } finally {
       finished(end.lease().isPresent());
     }
@@ -359,20 +403,6 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     leave();
     if (isHeld && isShared()) {
       context.queues.shared(names);
-    }
-  }
-
-  /** Gives the result to the caller, and reports it. Closes a lease that nobody wants any more. */
-  private void complete(AcquireResult end) {
-    Optional<Lease> lease = end.lease();
-    boolean wanted = result.complete(end);
-    if (wanted || lease.isPresent()) { // each lease is reported at its beginning and its end
-      FlightEvents.acquired(event, request, end);
-      Duration took = sinceStart();
-      listeners.report(listener -> listener.onAcquire(request, end, took));
-    }
-    if (!wanted) {
-      lease.ifPresent(Lease::close);
     }
   }
 

@@ -30,14 +30,12 @@ final class Attempt extends Fanout {
     boolean hasTaken(Lease lease);
   }
 
-  private final LeaseRequest request;
   private final Set<String> resources;
   private final Caller caller;
   private @Nullable HeldLease lease; // written by the owner's steps
 
   private Attempt(
       Owner owner,
-      LeaseRequest request,
       Set<String> resources,
       Caller caller,
       NodeRequest grant,
@@ -45,7 +43,6 @@ final class Attempt extends Fanout {
       long startNanos,
       long timeoutNanos) {
     super(owner, grant, round, startNanos, timeoutNanos);
-    this.request = request;
     this.resources = resources;
     this.caller = caller;
   }
@@ -68,18 +65,13 @@ final class Attempt extends Fanout {
     }
     owner.enter();
     long timeoutNanos = context.settings.nodeTimeoutNanos();
-    propose(owner, request, resources, caller, startNanos, timeoutNanos);
+    propose(owner, resources, caller, startNanos, timeoutNanos);
     owner.drain();
   }
 
   /** Adds the round that has begun, unless the attempt was ended since. */
   private static void propose(
-      Owner owner,
-      LeaseRequest request,
-      Set<String> resources,
-      Caller caller,
-      long startNanos,
-      long timeoutNanos) {
+      Owner owner, Set<String> resources, Caller caller, long startNanos, long timeoutNanos) {
     long micros = owner.context.clock.micros();
     synchronized (owner) {
       int round = owner.tenure.round();
@@ -87,8 +79,7 @@ final class Attempt extends Fanout {
         QueuePlace place = owner.place;
         Ticket ticket = place == null ? null : place.ticket(owner.tenure.token());
         NodeRequest grant = owner.tenure.grant(owner.names, owner.id, ticket, micros);
-        owner.add(
-            new Attempt(owner, request, resources, caller, grant, round, startNanos, timeoutNanos));
+        owner.add(new Attempt(owner, resources, caller, grant, round, startNanos, timeoutNanos));
       }
     }
   }
@@ -96,7 +87,7 @@ final class Attempt extends Fanout {
   @Override
   @Nullable Runnable report(Turn decision) {
     if (decision.outcome() == Outcome.PROPOSED) {
-      propose(owner, request, resources, caller, decidedNanos(), leftNanos());
+      propose(owner, resources, caller, decidedNanos(), leftNanos());
     }
     Attempted attempted = decision.attempted();
     if (attempted == null) {
@@ -104,7 +95,7 @@ final class Attempt extends Fanout {
     }
     if (decision.outcome() == Outcome.HELD) {
       lease = new HeldLease(owner, resources, attempted.round());
-      lease.begin(request, attempted.round());
+      lease.enter();
     }
     AttemptEnd end = AttemptEnd.of(attempted, owner.context.quorum, lease, votes());
     Log.LOG.debug("{}: {}", owner, end.decision());

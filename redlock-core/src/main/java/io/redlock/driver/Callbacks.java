@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,14 +79,19 @@ final class Callbacks {
 
   /** Passes the end of a future of this library to the returned one, as user code. */
   <T> CompletableFuture<T> pass(CompletableFuture<T> internal) {
-    Handover<T> handover = new Handover<>();
+    return pass(internal, UnaryOperator.identity());
+  }
+
+  /** Passes what this makes of the end of a future, when it completes the returned one. */
+  <T> CompletableFuture<T> pass(CompletableFuture<T> internal, UnaryOperator<T> last) {
+    Handover<T> handover = new Handover<>(last);
     internal.whenComplete(handover::pass);
     return handover.future;
   }
 
   /** Returns a future whose dependents run as user code. */
   <T> Handover<T> handover() {
-    return new Handover<>();
+    return new Handover<>(UnaryOperator.identity());
   }
 
   /**
@@ -203,10 +209,13 @@ final class Callbacks {
   final class Handover<T> {
     final CompletableFuture<T> future = new CompletableFuture<>();
     private final Callback callback = new Callback(this::complete);
+    private final UnaryOperator<T> last;
     private @Nullable T value; // set before the callback is delivered
     private @Nullable Throwable failure;
 
-    private Handover() {}
+    private Handover(UnaryOperator<T> last) {
+      this.last = last;
+    }
 
     /** Completes the future with an end of an internal future. Called once. Never throws. */
     void pass(@Nullable T result, @Nullable Throwable thrown) {
@@ -216,10 +225,14 @@ final class Callbacks {
     }
 
     private void complete() {
-      if (failure == null) {
-        future.complete(value);
-      } else {
+      if (failure != null) {
         future.completeExceptionally(failure);
+        return;
+      }
+      try {
+        future.complete(last.apply(value));
+      } catch (RuntimeException | Error e) { // no memory
+        future.completeExceptionally(e);
       }
     }
   }

@@ -39,7 +39,7 @@ final class HeldLease implements Owner.Held {
   private final Runnable report = this::tell; // made early: its end takes no memory
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
   private boolean isUntold = true; // guarded by owner; its end was not reported
-  private volatile boolean isSilent; // its end is reported to nobody
+  private @Nullable AcquireRound round; // guarded by owner; null once its holder has it
 
   /** The number of times that a thread must unlock to release it; written by that thread only. */
   volatile int holds = 1;
@@ -58,25 +58,42 @@ final class HeldLease implements Owner.Held {
     this.owner = owner;
     this.context = owner.context;
     this.resources = resources;
+    this.round = round;
     this.token = round.token();
     this.startNanos = context.ticker.monotonicNanos();
     this.ending = new Ending(this, owner, startNanos);
     this.lossTime = round.terms().lossTime(round.deadline());
   }
 
-  /**
-   * Begins: it is renewed if the request says so, and holds up the waiting calls of this service.
-   */
-  void begin(LeaseRequest request, AcquireRound round) {
+  /** Holds up the waiting calls of this service. */
+  void enter() {
     synchronized (owner) {
       owner.hold(this, startNanos);
-      if (request.renewFor().isPresent()) {
-        long holdNanos = Settings.saturatedNanos(request.renewFor().get());
-        Deadline until = Deadline.after(round.startNanos(), round.startWallMicros(), holdNanos);
-        owner.tenure.renew(round.terms(), until, startNanos);
-      }
     }
     queue = isShared() ? null : context.queues.leased(owner.names);
+  }
+
+  /**
+   * Begins, as its holder gets it: from now on its end is reported, and it is renewed if the
+   * request says so.
+   *
+   * @return false if it has ended before: nobody hears of it
+   */
+  boolean begin(LeaseRequest request) {
+    synchronized (owner) {
+      AcquireRound acquired = round;
+      if (acquired != null && isValid()) {
+        long holdNanos = request.renewFor().map(Settings::saturatedNanos).orElse(0L);
+        if (holdNanos > 0) {
+          owner.tenure.renew(
+              acquired.terms(),
+              Deadline.after(acquired.startNanos(), acquired.startWallMicros(), holdNanos),
+              startNanos);
+        }
+        round = null;
+      }
+      return round == null;
+    }
   }
 
   /** Returns the leases that have not ended, in the order in which they were acquired. */
@@ -90,9 +107,8 @@ final class HeldLease implements Owner.Held {
         .toList();
   }
 
-  /** Ends a lease that nobody has seen, and that no report mentions. */
+  /** Ends a lease that nobody wants. Takes no memory. */
   void discard() {
-    isSilent = true;
     end(RELEASED);
   }
 
@@ -280,9 +296,13 @@ final class HeldLease implements Owner.Held {
     return isDue ? report : null;
   }
 
-  /** Reports its end, then lets the waiting calls go on. */
+  /** Reports its end, if its holder has it, then lets the waiting calls go on. */
   private void tell() {
-    if (!isSilent) {
+    boolean isHeld;
+    synchronized (owner) {
+      isHeld = round == null;
+    }
+    if (isHeld) {
       ending.report();
     }
     if (queue != null) {

@@ -100,8 +100,9 @@ final class LeaderCandidate implements Leadership {
 
   private void called(
       AcquireCall done, @Nullable AcquireResult result, @Nullable Throwable failure) {
-    if (result != null && result.lease().isPresent()) {
-      lead(done, (HeldLease) result.lease().get());
+    AcquireResult taken = result == null ? null : done.take(result);
+    if (taken != null && taken.lease().isPresent()) {
+      lead(done, (HeldLease) taken.lease().get());
     } else { // its wait has no end
       failed(done, failure);
     }

@@ -129,7 +129,7 @@ final class QuorumRedlock implements Redlock {
   public CompletableFuture<AcquireResult> acquireAsync(LeaseRequest request) {
     check(request);
     AcquireCall loop = call(request);
-    CompletableFuture<AcquireResult> future = context.callbacks.pass(loop.result());
+    CompletableFuture<AcquireResult> future = context.callbacks.pass(loop.result(), loop::take);
     future.whenComplete(
         (result, failure) -> {
           if (!loop.yielded(result)) {

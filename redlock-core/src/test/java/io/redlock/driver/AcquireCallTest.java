@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.By;
+import io.redlock.AcquireResult.Outcome;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Votes;
@@ -30,6 +31,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AcquireCallTest {
 
   static final LeaseRequest PATIENT = Bed.REQUEST.waitUpTo(Duration.ofSeconds(1));
+
+  private static final LeaseRequest RENEWED = Bed.REQUEST.renewFor(Duration.ofHours(1));
 
   private final Bed bed = new Bed(3);
 
@@ -81,11 +84,56 @@ class AcquireCallTest {
   void closeDoesNotEndACallThatIsHandingItsLeaseOut() {
     AcquireCall loop = loop(bed, PATIENT);
     List<Boolean> ended = new ArrayList<>();
-    loop.start().thenRun(() -> ended.add(loop.fail().isPresent()));
+    loop.start().thenApply(loop::take).thenRun(() -> ended.add(loop.fail().isPresent()));
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
     assertEquals(List.of(false), ended);
     assertEquals(0, bed.releases());
     assertEquals(List.of("ACQUIRED"), bed.events);
+  }
+
+  @Test
+  void leaseThatEndsBeforeItsCallersThreadWakesIsTooSlowAndNobodyHearsOfIt() throws Exception {
+    bed.script(Bed::yes);
+    bed.time.whenAwaited(() -> bed.time.pause(Duration.ofSeconds(30)));
+    AcquireResult late = bed.redlock.tryAcquire(RENEWED);
+    assertEquals(Outcome.TOO_SLOW, late.outcome());
+    bed.time.whenAwaited(() -> {});
+    bed.time.pass(Duration.ofSeconds(30));
+    assertEquals(List.of("TOO_SLOW"), bed.events);
+    assertEquals("abc", bed.releasedOn());
+    bed.assertNothingIsLeft("a suspension");
+  }
+
+  @Test
+  void leaseIsRenewedOnceItsFutureIsDone() {
+    List<Runnable> callbacks = new ArrayList<>();
+    Bed late = new Bed(3, callbacks::add, null);
+    late.script(Bed::yes);
+    CompletableFuture<AcquireResult> taken = late.redlock.acquireAsync(RENEWED);
+    late.time.passMillis(8_000);
+    assertEquals(0, late.asked(NodeRequest.Extend.class));
+    callbacks.get(0).run();
+    assertEquals(3, late.asked(NodeRequest.Extend.class));
+    assertTrue(lease(taken).isValid());
+    CompletableFuture<AcquireResult> tooLate =
+        late.redlock.acquireAsync(LeaseRequest.of("other", Bed.TTL).renewFor(Bed.TTL));
+    int callback = callbacks.size() - 1;
+    late.time.pass(Bed.TTL);
+    callbacks.get(callback).run();
+    assertEquals(Outcome.TOO_SLOW, Bed.now(tooLate).outcome());
+  }
+
+  @Test
+  void leaseThatIsCancelledBeforeItsFutureIsDoneIsGivenUp() {
+    List<Runnable> callbacks = new ArrayList<>();
+    Bed late = new Bed(3, callbacks::add, null);
+    late.script(Bed::yes);
+    late.redlock.acquireAsync(RENEWED).cancel(false);
+    for (int index = 0; index < callbacks.size(); index++) {
+      callbacks.get(index).run();
+    }
+    assertEquals(List.of("given up"), late.events);
+    assertEquals("abc", late.releasedOn());
   }
 
   /** Lets the supplier of owner ids fail for one call. */

@@ -141,7 +141,7 @@ class AttemptTest {
           if (Bed.isIn(HeldLease.class, "<init>")) {
             calls.get(0).cancel(true);
           }
-          shortOfMemoryIn(AcquireCall.class, "complete");
+          shortOfMemoryIn(AcquireCall.class, "finish");
         });
     calls.add(bed.redlock.acquireAsync(Bed.REQUEST));
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);

@@ -17,7 +17,6 @@ import io.redlock.spi.NodeRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
@@ -110,15 +109,14 @@ class CallbackTest {
   }
 
   @Test
-  void leaseThatIsGrantedWhileItsCallIsGivenUpIsToldOfFromBeginningToEnd() {
+  void leaseThatIsGrantedWhileItsCallIsGivenUpIsNotToldOf() {
     Bed bed = new Bed(3);
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
     bed.node(0).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
     AttemptTest.whenTheLeaseBegins(bed, () -> call.cancel(false));
     bed.node(1).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
     assertTrue(call.isCancelled());
-    assertEquals(Set.of("given up", "ACQUIRED", "RELEASED"), Set.copyOf(bed.events));
-    assertEquals(3, bed.events.size());
+    assertEquals(List.of("given up"), bed.events);
   }
 
   @Test

@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.NavigableSet;
 import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,7 @@ final class FakeTime implements Ticker, Scheduler {
   private Duration nextHoldUp = Duration.ZERO;
   private Runnable duringNextSchedule = () -> {};
   private Runnable whenRead = () -> {};
+  private Runnable whenAwaited = () -> {};
   private @Nullable Runnable memory; // taken with each use of this
   private final List<Runnable> checks = new ArrayList<>();
   private final NavigableSet<Task> tasks =
@@ -120,6 +122,16 @@ final class FakeTime implements Ticker, Scheduler {
   /** Runs an action of another thread whenever the clock is read. */
   void whenRead(Runnable meanwhile) {
     whenRead = meanwhile;
+  }
+
+  /** Runs an action of the machine when a thread is about to wake up with its result. */
+  void whenAwaited(Runnable meanwhile) {
+    whenAwaited = meanwhile;
+  }
+
+  @Override
+  public void await(Future<?> future) {
+    whenAwaited.run();
   }
 
   int tasks() {
