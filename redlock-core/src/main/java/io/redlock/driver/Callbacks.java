@@ -25,6 +25,7 @@ final class Callbacks {
   private final Scheduler scheduler;
   private final Runnable retry = this::check;
 
+  private volatile long ttlNanos = Long.MAX_VALUE; // the shortest
   private @Nullable Callback stranded; // guarded by this; the first of those without a thread
   private @Nullable Callback lastStranded; // guarded by this
   private boolean isRetryPlanned; // guarded by this
@@ -46,7 +47,17 @@ final class Callbacks {
     this.scheduler = scheduler;
   }
 
-  /** Starts threads again for callbacks for which memory was short. Called about once a second. */
+  /** Takes notice of a ttl: a callback should not take as long. */
+  void expect(long nanos) {
+    if (nanos < ttlNanos) {
+      ttlNanos = nanos;
+    }
+  }
+
+  /**
+   * Starts threads again for callbacks for which memory was short, and warns of those that take
+   * long. Called about once a second.
+   */
   void check() {
     Callback callback;
     synchronized (this) {
@@ -61,6 +72,8 @@ final class Callbacks {
       start(callback);
       callback = next;
     }
+    losses.check(ttlNanos);
+    others.check(ttlNanos);
   }
 
   /** Runs user code that handles the end of a lease. */
@@ -121,7 +134,7 @@ final class Callbacks {
   private void start(Callback callback) {
     try {
       callback.threads.execute(callback);
-    } catch (OutOfMemoryError e) { // no memory for a thread
+    } catch (Throwable e) { // no memory for a thread
       strand(callback, e);
     }
   }
@@ -155,12 +168,6 @@ final class Callbacks {
       Log.LOG.warn("The callback executor refused a callback; a thread of the library runs it", e);
       return false;
     }
-  }
-
-  /** Lets the threads end as soon as they are idle. */
-  void close() {
-    losses.close();
-    others.close();
   }
 
   /**

@@ -55,7 +55,6 @@ final class QuorumRedlock implements Redlock {
     context.nodes.forEach(node -> steps.add(node::close));
     steps.add(context.agenda::close); // ends the waits that no node has answered
     steps.add(context.scheduler::close);
-    steps.add(context.callbacks::close);
     steps.add(() -> context.listeners.closed(this));
     this.closing = List.copyOf(steps);
   }

@@ -4,11 +4,15 @@ import io.redlock.spi.LibraryThread;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.security.SecureRandom;
-import java.util.ArrayDeque;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
@@ -55,99 +59,121 @@ final class SystemSources {
   }
 
   /**
-   * A few threads for code that may block. A thread starts when all others are busy, and ends after
-   * an idle second. Accepts tasks also after {@link #close()}.
+   * A few threads for code that may block; one that waits in a future is replaced meanwhile. A
+   * thread starts when all others are busy, and ends when it is idle, about a second later.
    */
-  static final class Threads {
+  static class Threads {
 
     static final int MOST = 4;
 
-    private static final long IDLE_MILLIS = 1_000;
+    private static final int MOST_WITH_WAITING = 260;
+    private static final long MAKING_NANOS = 50_000;
 
     private final ThreadFactory factory;
-    private final ArrayDeque<Runnable> tasks = new ArrayDeque<>(); // guarded by this
-    private int alive; // guarded by this; threads
-    private int idle; // guarded by this; threads that wait for a task
-    private boolean closed; // guarded by this
+    private final Set<Worker> workers = ConcurrentHashMap.newKeySet();
+    private volatile @Nullable ForkJoinPool pool; // null until it is used
 
+    /**
+     * @param factory makes threads that inherit nothing from the caller; each makes one of the pool
+     *     which is like it
+     */
     Threads(ThreadFactory factory) {
       this.factory = factory;
     }
 
-    /** Runs the task later. Throws, and drops it, if it needs a thread and none can be started. */
+    /**
+     * Runs the task later. Throws if it needs a thread and none can be started; perhaps it runs all
+     * the same.
+     */
     void execute(Runnable task) {
-      synchronized (this) {
-        tasks.add(task);
-        if (idle >= tasks.size()) {
-          notify();
-          return;
-        }
-        if (alive == MOST) {
-          return;
-        }
-        alive++;
+      ForkJoinPool used = pool;
+      if (used == null) {
+        used =
+            new ForkJoinPool(
+                MOST,
+                this::worker,
+                null,
+                true,
+                MOST,
+                MOST_WITH_WAITING,
+                MOST,
+                full -> true,
+                1,
+                TimeUnit.SECONDS);
+        pool = used;
       }
       try {
-        factory.newThread(this::work).start();
+        used.execute(() -> ((Worker) Thread.currentThread()).run(task));
       } catch (Throwable e) {
-        synchronized (this) {
-          alive--;
-          tasks.remove(task);
-        }
+        pool = null; // it would start no thread for what comes next
         throw e;
       }
     }
 
-    /** Lets every thread end as soon as it is idle. */
-    synchronized void close() {
-      closed = true;
-      notifyAll();
+    private ForkJoinWorkerThread worker(ForkJoinPool of) {
+      CompletableFuture<Worker> made =
+          CompletableFuture.supplyAsync(
+              () -> new Worker(of), task -> factory.newThread(task).start());
+      while (!made.isDone()) {
+        LockSupport.parkNanos(MAKING_NANOS);
+      }
+      return made.join();
     }
 
-    private void work() {
-      for (Runnable task = next(); task != null; task = next()) {
-        run(task);
+    /** Warns of each task that has run for so long, once. Called about once a second. */
+    void check(long longNanos) {
+      workers.forEach(worker -> worker.check(longNanos));
+    }
+
+    private final class Worker extends ForkJoinWorkerThread {
+      private volatile @Nullable Runnable task;
+      private volatile long sinceNanos;
+      private @Nullable Runnable told; // used by the checks only
+
+      Worker(ForkJoinPool of) {
+        super(of);
+        Thread maker = Thread.currentThread();
+        setName(maker.getName());
+        setContextClassLoader(maker.getContextClassLoader());
+        setUncaughtExceptionHandler(maker.getUncaughtExceptionHandler());
+        workers.add(this);
+      }
+
+      void run(Runnable next) {
+        sinceNanos = System.nanoTime();
+        task = next;
+        try {
+          next.run();
+        } catch (Throwable e) { // only if an exception of user code could not be logged
+          report(e);
+        }
+        task = null;
         Thread.interrupted(); // an interrupt that user code left must not reach other user code
       }
-    }
 
-    private static void run(Runnable task) {
-      try {
-        task.run();
-      } catch (Throwable e) { // only if an exception of user code could not be logged
-        report(e);
-      }
-    }
-
-    private static void report(Throwable why) {
-      try {
-        Thread current = Thread.currentThread();
-        current.getUncaughtExceptionHandler().uncaughtException(current, why);
-      } catch (OutOfMemoryError e) { // the other tasks matter more
-        return;
-      }
-    }
-
-    private synchronized @Nullable Runnable next() {
-      long idleSince = System.nanoTime();
-      idle++;
-      try {
-        long leftMillis = IDLE_MILLIS;
-        while (tasks.isEmpty() && !closed && leftMillis > 0) {
-          wait(leftMillis);
-          long waitedNanos = System.nanoTime() - idleSince;
-          leftMillis = IDLE_MILLIS - TimeUnit.NANOSECONDS.toMillis(waitedNanos);
+      private void report(Throwable why) {
+        try {
+          getUncaughtExceptionHandler().uncaughtException(this, why);
+        } catch (OutOfMemoryError e) { // the other tasks matter more
+          return;
         }
-      } catch (InterruptedException e) {
-        Log.LOG.debug("An idle thread was interrupted, and ends", e);
-      } finally {
-        idle--;
       }
-      Runnable task = tasks.poll();
-      if (task == null) {
-        alive--;
+
+      void check(long longNanos) {
+        Runnable running = task;
+        if (running != null && running != told && System.nanoTime() - sinceNanos > longNanos) {
+          told = running;
+          Log.LOG.warn(
+              "A callback on {} runs for longer than a ttl, and delays others: {}",
+              getName(),
+              List.of(getStackTrace()));
+        }
       }
-      return task;
+
+      @Override
+      protected void onTermination(@Nullable Throwable why) {
+        workers.remove(this);
+      }
     }
   }
 

@@ -272,6 +272,24 @@ class CallbackThreadsTest {
     Await.until("it closes", () -> !closing.isAlive());
   }
 
+  @Test
+  void callbacksThatWaitForOtherCallsOfTheirServiceAllEnd() throws Exception {
+    Redlock redlock = connect(settings -> {});
+    List<CompletableFuture<Void>> all = new ArrayList<>();
+    for (int index = 0; index < 40; index++) {
+      LeaseRequest inner = LeaseRequest.of("inner " + index, LONG).waitUpTo(WAIT);
+      all.add(
+          redlock
+              .acquireAsync(LeaseRequest.of("outer " + index, LONG).waitUpTo(WAIT))
+              .thenAccept(
+                  outer -> {
+                    Lease lease = redlock.acquireAsync(inner).join().orElseThrow(inner);
+                    lease.extendAsync(LONG).thenApply(extended -> lease).join().close();
+                  }));
+    }
+    Await.value("all end", CompletableFuture.allOf(all.toArray(CompletableFuture[]::new)));
+  }
+
   private static AcquireResult acquired(Redlock redlock, String name) {
     try {
       return redlock.tryAcquire(LeaseRequest.of(name, LONG).fair().waitUpTo(LONG));

@@ -22,16 +22,11 @@ public final class CoreBuilder {
   }
 
   private static SystemSources.Threads threads(Executor starter) {
-    SystemSources.Threads threads =
-        new SystemSources.Threads(
-            work ->
-                new Thread(work) {
-                  @Override
-                  public void start() {
-                    starter.execute(this);
-                  }
-                });
-    threads.close(); // so that a thread ends when it has nothing to do, and nobody waits for it
-    return threads;
+    return new SystemSources.Threads(Thread::new) {
+      @Override
+      void execute(Runnable task) {
+        starter.execute(task);
+      }
+    };
   }
 }
