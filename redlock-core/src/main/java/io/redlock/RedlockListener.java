@@ -8,6 +8,10 @@ import java.time.Duration;
  * promised order, except for {@link #onStart}, {@link #onClose} and {@link #onCall}. They may run
  * at the same time on several threads, and the end of a lease may be reported before its beginning:
  * implementations must be thread-safe. An exception is logged and has no other effect.
+ *
+ * <p>While 1,000 events wait for a listener, further ones are dropped for it, and the log says so:
+ * a lease may be reported at its beginning only, or at its end only. Never dropped are {@link
+ * #onNodeReset} and {@link #onEnd} of a lost lease, so what they do must be short.
  */
 public interface RedlockListener {
 

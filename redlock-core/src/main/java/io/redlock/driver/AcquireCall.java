@@ -65,7 +65,7 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     this.names = context.settings.names(request);
     this.listeners = context.listeners.ofCall(request);
     this.event = FlightEvents.acquiring();
-    context.callbacks.expect(Settings.saturatedNanos(request.ttl()));
+    context.expect(Settings.saturatedNanos(request.ttl()));
     this.startNanos = context.ticker.monotonicNanos();
     this.maxWaitNanos = request.waitUpTo().map(Settings::saturatedNanos).orElse(0L);
     this.choice =

@@ -23,9 +23,8 @@ final class Callbacks {
   private final Executor executor;
   private final boolean direct;
   private final Scheduler scheduler;
-  private final Runnable retry = this::check;
+  private final Runnable retry = () -> check(Long.MAX_VALUE);
 
-  private volatile long ttlNanos = Long.MAX_VALUE; // the shortest
   private @Nullable Callback stranded; // guarded by this; the first of those without a thread
   private @Nullable Callback lastStranded; // guarded by this
   private boolean isRetryPlanned; // guarded by this
@@ -47,18 +46,11 @@ final class Callbacks {
     this.scheduler = scheduler;
   }
 
-  /** Takes notice of a ttl: a callback should not take as long. */
-  void expect(long nanos) {
-    if (nanos < ttlNanos) {
-      ttlNanos = nanos;
-    }
-  }
-
   /**
-   * Starts threads again for callbacks for which memory was short, and warns of those that take
-   * long. Called about once a second.
+   * Starts threads again for callbacks for which memory was short, and warns of those that have run
+   * for so long. Called about once a second.
    */
-  void check() {
+  void check(long longNanos) {
     Callback callback;
     synchronized (this) {
       callback = stranded;
@@ -72,17 +64,18 @@ final class Callbacks {
       start(callback);
       callback = next;
     }
-    losses.check(ttlNanos);
-    others.check(ttlNanos);
+    losses.check(longNanos);
+    others.check(longNanos);
   }
 
-  /** Runs user code that handles the end of a lease. */
-  void ofEnd(LeaseEnd how, Runnable userCode) {
-    deliver(of(how), new Callback(userCode));
+  /** Keeps threads for listeners, which each use one at most: no result waits for them. */
+  void addThreads(int listeners) {
+    others.add(listeners);
   }
 
-  private SystemSources.Threads of(LeaseEnd how) {
-    return how.lost() ? losses : others;
+  /** Runs user code that handles the loss of a lease. */
+  void ofLoss(Runnable userCode) {
+    deliver(losses, new Callback(userCode));
   }
 
   /** Runs any other user code, where it delays only its like; its exceptions are logged. */
@@ -228,7 +221,7 @@ final class Callbacks {
     void pass(@Nullable T result, @Nullable Throwable thrown) {
       value = result;
       failure = thrown;
-      deliver(result instanceof LeaseEnd how ? of(how) : others, callback);
+      deliver(result instanceof LeaseEnd how && how.lost() ? losses : others, callback);
     }
 
     private void complete() {

@@ -4,6 +4,8 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -13,16 +15,96 @@ import java.util.function.Consumer;
  */
 final class Listeners {
 
+  private static final int MOST_WAITING = 1_000;
+
   private final RedlockListener[] all;
+  private final List<Events> events; // of each, and of those that it returns for calls
   private final Callbacks callbacks;
 
   Listeners(List<RedlockListener> all, Callbacks callbacks) {
-    this(all.toArray(RedlockListener[]::new), callbacks);
+    this.all = all.toArray(RedlockListener[]::new);
+    this.events = all.stream().map(listener -> new Events(listener, callbacks)).toList();
+    this.callbacks = callbacks;
+    callbacks.addThreads(this.all.length);
   }
 
-  private Listeners(RedlockListener[] all, Callbacks callbacks) {
+  private Listeners(RedlockListener[] all, Listeners service) {
     this.all = all;
-    this.callbacks = callbacks;
+    this.events = service.events;
+    this.callbacks = service.callbacks;
+  }
+
+  /** The events that wait for a listener, which gets one at a time. */
+  private static final class Events {
+    private final String name;
+    private final Callbacks callbacks;
+    private final Deque<Runnable> waiting = new ArrayDeque<>(); // guarded by this
+    private boolean isRunning; // guarded by this
+    private long dropped; // guarded by this
+
+    Events(RedlockListener listener, Callbacks callbacks) {
+      this.name = listener.getClass().getName();
+      this.callbacks = callbacks;
+    }
+
+    void add(Runnable event, boolean always) {
+      boolean starts = false;
+      boolean isFirst = false;
+      synchronized (this) {
+        if (always || waiting.size() < MOST_WAITING) {
+          waiting.add(event);
+          starts = !isRunning;
+          isRunning = true;
+        } else {
+          isFirst = dropped++ == 0;
+        }
+      }
+      if (isFirst) {
+        Log.LOG.warn(
+            "{} is slow: while {} events wait for it, others are dropped", name, MOST_WAITING);
+      }
+      if (starts) {
+        goOn();
+      }
+    }
+
+    private void goOn() {
+      try {
+        callbacks.other(this::run);
+      } catch (Throwable e) { // no memory: the next event goes on
+        synchronized (this) {
+          isRunning = false;
+        }
+        throw e;
+      }
+    }
+
+    private void run() {
+      Runnable next;
+      synchronized (this) {
+        next = waiting.poll();
+      }
+      try {
+        if (next != null) { // another thread has it, if memory was short
+          next.run();
+        }
+      } finally {
+        boolean goesOn;
+        synchronized (this) {
+          goesOn = !waiting.isEmpty();
+          isRunning = goesOn;
+        }
+        if (goesOn) {
+          goOn();
+        }
+      }
+    }
+
+    synchronized void closed() {
+      if (dropped > 0) {
+        Log.LOG.warn("{} was slow: {} events were dropped", name, dropped);
+      }
+    }
   }
 
   /** Notifies them, on this thread, that the lock service starts. */
@@ -33,6 +115,7 @@ final class Listeners {
   /** Notifies them, on this thread, that the lock service is closed. */
   void closed(Redlock redlock) {
     notify("onClose", listener -> listener.onClose(redlock));
+    events.forEach(Events::closed);
   }
 
   private void notify(String method, Consumer<RedlockListener> event) {
@@ -53,7 +136,7 @@ final class Listeners {
       ofCall[i] = ofCall(all[i], request);
       same &= ofCall[i] == all[i];
     }
-    return same ? this : new Listeners(ofCall, callbacks);
+    return same ? this : new Listeners(ofCall, this);
   }
 
   private static RedlockListener ofCall(RedlockListener listener, LeaseRequest request) {
@@ -69,17 +152,31 @@ final class Listeners {
     return listener;
   }
 
-  /** Reports an event, on callback threads. */
+  /** Reports an event, on callback threads; to a listener that is slow perhaps not. */
   void report(Consumer<RedlockListener> event) {
-    for (RedlockListener listener : all) {
-      callbacks.other(() -> event.accept(listener));
+    report(event, false);
+  }
+
+  /** Reports an event to every listener, however slow. */
+  void reportAlways(Consumer<RedlockListener> event) {
+    report(event, true);
+  }
+
+  private void report(Consumer<RedlockListener> event, boolean always) {
+    for (int i = 0; i < all.length; i++) {
+      RedlockListener listener = all[i];
+      events.get(i).add(() -> event.accept(listener), always);
     }
   }
 
-  /** Reports the end of a lease; a loss on threads of its own. */
+  /** Reports the end of a lease; a loss always, on threads of its own. */
   void reportEnd(LeaseEnd how, Consumer<RedlockListener> event) {
+    if (!how.lost()) {
+      report(event);
+      return;
+    }
     for (RedlockListener listener : all) {
-      callbacks.ofEnd(how, () -> event.accept(listener));
+      callbacks.ofLoss(() -> event.accept(listener));
     }
   }
 }

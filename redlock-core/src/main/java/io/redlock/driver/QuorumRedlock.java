@@ -62,7 +62,7 @@ final class QuorumRedlock implements Redlock {
   void start() {
     context.listeners.started(this);
     context.scheduler.watch(context.agenda::check);
-    context.scheduler.watch(context.callbacks::check);
+    context.scheduler.watch(context::checkCallbacks);
     context.scheduler.watch(context.queues::check);
     context.scheduler.watch(() -> context.calls.keySet().forEach(AcquireCall::check));
     context.scheduler.watch(() -> candidates.removeIf(candidate -> !candidate.check()));
@@ -92,7 +92,7 @@ final class QuorumRedlock implements Redlock {
     public void onReset(String reason) {
       String name = context.nodes.get(node).name();
       FlightEvents.nodeReset(name, reason);
-      context.listeners.report(listener -> listener.onNodeReset(name, reason)); // N6
+      context.listeners.reportAlways(listener -> listener.onNodeReset(name, reason)); // N6
       context.scheduler.schedule(
           () -> context.agenda.items(Owner.class).forEach(owner -> owner.reset(node)), 0);
     }

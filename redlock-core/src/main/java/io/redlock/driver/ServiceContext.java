@@ -51,6 +51,8 @@ final class ServiceContext {
 
   final AtomicLong callNumbers = new AtomicLong();
 
+  private volatile long shortestTtlNanos = Long.MAX_VALUE;
+
   /** Waits that closing the service ends, since it drops their timers. */
   final Set<CompletableFuture<Void>> waits = ConcurrentHashMap.newKeySet();
 
@@ -102,6 +104,17 @@ final class ServiceContext {
     public long randomNanos(long boundNanos) {
       return random.nextLong(boundNanos);
     }
+  }
+
+  /** Takes notice of a ttl: a callback should not take as long. */
+  void expect(long nanos) {
+    if (nanos < shortestTtlNanos) {
+      shortestTtlNanos = nanos;
+    }
+  }
+
+  void checkCallbacks() {
+    callbacks.check(shortestTtlNanos);
   }
 
   /** Returns the answers of a round, with the quorum that decided it. */

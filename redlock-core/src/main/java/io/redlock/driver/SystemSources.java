@@ -66,10 +66,11 @@ final class SystemSources {
 
     static final int MOST = 4;
 
-    private static final int MOST_WITH_WAITING = 260;
+    private static final int MOST_WAITING = 256;
     private static final long MAKING_NANOS = 50_000;
 
     private final ThreadFactory factory;
+    private int most = MOST; // set before the first task
     private final Set<Worker> workers = ConcurrentHashMap.newKeySet();
     private volatile @Nullable ForkJoinPool pool; // null until it is used
 
@@ -81,6 +82,11 @@ final class SystemSources {
       this.factory = factory;
     }
 
+    /** Allows so many more threads, before the first task. */
+    void add(int more) {
+      most += more;
+    }
+
     /**
      * Runs the task later. Throws if it needs a thread and none can be started; perhaps it runs all
      * the same.
@@ -90,13 +96,13 @@ final class SystemSources {
       if (used == null) {
         used =
             new ForkJoinPool(
-                MOST,
+                most,
                 this::worker,
                 null,
                 true,
-                MOST,
-                MOST_WITH_WAITING,
-                MOST,
+                most,
+                most + MOST_WAITING,
+                most,
                 full -> true,
                 1,
                 TimeUnit.SECONDS);

@@ -3,7 +3,6 @@ package io.redlock.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.LeaseEnd;
 import io.redlock.scenes.KeptLog;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,7 +29,7 @@ class CallbacksTest {
   }
 
   private static void ofLoss(Callbacks callbacks, Runnable userCode) {
-    callbacks.ofEnd(new LeaseEnd(LeaseEnd.Cause.EXPIRED, ""), userCode);
+    callbacks.ofLoss(userCode);
   }
 
   private static String nameOfThread(java.util.function.Consumer<Runnable> way) throws Exception {
@@ -149,7 +148,7 @@ class CallbacksTest {
               return new Thread(task);
             });
     Callbacks callbacks = new Callbacks(task -> task.run(), false, time, threads, threads);
-    time.watch(callbacks::check);
+    time.watch(() -> callbacks.check(1));
     CountDownLatch delivered = new CountDownLatch(3);
     CompletableFuture<String> internal = new CompletableFuture<>();
     CompletableFuture<Void> told = callbacks.pass(internal).thenRun(delivered::countDown);

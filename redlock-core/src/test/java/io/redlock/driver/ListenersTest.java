@@ -13,7 +13,10 @@ import io.redlock.RedlockListener;
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LockNode;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -150,6 +153,32 @@ class ListenersTest {
             "A listener failed in onStart; the lock service is not affected",
             "A listener failed in onCall; it is notified itself",
             "A listener returned null in onCall; it is notified itself"),
+        log.newWarnings());
+  }
+
+  @Test
+  void slowListenerLosesItsOwnEventsOnlyAndNoReset() {
+    Deque<Runnable> callbacks = new ArrayDeque<>();
+    Bed bed = new Bed(3, callbacks::add, null);
+    Listeners listeners =
+        new Listeners(List.of(new Named("slow"), new Named("quick")), bed.context.callbacks);
+    for (int event = 0; event < 3_000; event++) {
+      listeners.report(listener -> listener.onGiveUp(Bed.REQUEST, Duration.ZERO));
+      callbacks.removeLast().run();
+    }
+    listeners.reportAlways(listener -> listener.onClose(bed.redlock));
+    while (!callbacks.isEmpty()) {
+      callbacks.remove().run();
+    }
+    assertEquals(3_000, Collections.frequency(events, "quick given up after 0 ms"));
+    assertEquals(1_000, Collections.frequency(events, "slow given up after 0 ms"));
+    assertEquals(1, Collections.frequency(events, "slow closed"));
+    listeners.closed(bed.redlock);
+    String named = Named.class.getName();
+    assertEquals(
+        List.of(
+            named + " is slow: while 1000 events wait for it, others are dropped",
+            named + " was slow: 2000 events were dropped"),
         log.newWarnings());
   }
 

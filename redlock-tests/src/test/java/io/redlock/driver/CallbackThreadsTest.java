@@ -238,7 +238,7 @@ class CallbackThreadsTest {
     for (int index = 0; index < SystemSources.Threads.MOST; index++) {
       redlock.acquire("first " + index, SHORT, WAIT);
     }
-    Await.until("all block", () -> listener.blocked.get() == 2 * SystemSources.Threads.MOST);
+    Await.until("all block", () -> listener.blocked.get() == 1 + SystemSources.Threads.MOST);
 
     Lease renewed = redlock.acquire(RENEWED);
     AtomicInteger terms = new AtomicInteger();
@@ -270,6 +270,16 @@ class CallbackThreadsTest {
     Thread closing = new Thread(redlock::close);
     closing.start();
     Await.until("it closes", () -> !closing.isAlive());
+  }
+
+  @Test
+  void resultWaitsForNoListener() throws Exception {
+    Redlock redlock =
+        connect(settings -> settings.listener(new Blocking(false)).listener(new Blocking(true)));
+    for (int index = 0; index < 20; index++) {
+      LeaseRequest request = LeaseRequest.of("result " + index, LONG).waitUpTo(WAIT);
+      assertAcquired(Await.value("it comes", redlock.acquireAsync(request)));
+    }
   }
 
   @Test

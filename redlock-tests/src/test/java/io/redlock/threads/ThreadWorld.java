@@ -27,6 +27,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,6 +51,7 @@ final class ThreadWorld {
   private final Thread user = new Thread(this::callBack, "user");
   private final List<Thread> threads = new ArrayList<>();
   private final InMemoryServer server = new InMemoryServer(ticker);
+  private final AtomicInteger ids = new AtomicInteger();
   private final List<LockNode.Observer> observers = new ArrayList<>(); // of both services
   private final List<Redlock> services = new ArrayList<>();
   private volatile boolean isClosed;
@@ -60,7 +62,6 @@ final class ThreadWorld {
   private final Map<Lease, Integer> acquired = new HashMap<>();
   private final Map<Lease, Integer> ended = new HashMap<>();
   private @Nullable Throwable failure;
-  private int ids;
 
   ThreadWorld() {
     for (int service = 0; service < 2; service++) {
@@ -82,13 +83,9 @@ final class ThreadWorld {
         .ticker(ticker)
         .scheduler(time)
         .random(new SplittableRandom(service))
-        .ownerIds(() -> service + "/" + nextId())
+        .ownerIds(() -> service + "/" + ids.incrementAndGet())
         .listener(new Reports())
         .build();
-  }
-
-  private synchronized int nextId() {
-    return ++ids;
   }
 
   Redlock service(int number) {
@@ -221,12 +218,16 @@ final class ThreadWorld {
     time.settle();
     check(isClosed || time.isEmpty(), "a timer is left");
     services.forEach(Redlock::close);
+    synchronized (this) {
+      while (!acquired.equals(ended)) { // each report is a callback of its own
+        wait();
+      }
+    }
     time.end();
     user.interrupt();
     user.join();
     time.join();
     synchronized (this) {
-      check(acquired.equals(ended), "reported: " + acquired + ", ended: " + ended);
       if (failure != null) {
         throw new AssertionError(failure);
       }
@@ -243,19 +244,20 @@ final class ThreadWorld {
     }
   }
 
+  private synchronized void count(Map<Lease, Integer> reports, Lease lease) {
+    reports.merge(lease, 1, Integer::sum);
+    notifyAll();
+  }
+
   private final class Reports implements RedlockListener {
     @Override
     public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-      synchronized (ThreadWorld.this) {
-        result.lease().ifPresent(lease -> acquired.merge(lease, 1, Integer::sum));
-      }
+      result.lease().ifPresent(lease -> count(acquired, lease));
     }
 
     @Override
     public void onEnd(Lease lease, LeaseEnd end, Duration held) {
-      synchronized (ThreadWorld.this) {
-        ended.merge(lease, 1, Integer::sum);
-      }
+      count(ended, lease);
     }
   }
 

@@ -7,13 +7,11 @@ import io.redlock.RedlockListener;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 
-/** A listener that blocks each thread that the lock service lends to listeners, until the end. */
+/** A listener that blocks the thread that the lock service lends to it, until the end. */
 public final class BlockingListener implements RedlockListener, AutoCloseable {
 
-  private static final int THREADS = 4;
-
   private final CountDownLatch end = new CountDownLatch(1);
-  private final CountDownLatch blocked = new CountDownLatch(THREADS);
+  private final CountDownLatch blocked = new CountDownLatch(1);
 
   @Override
   public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
@@ -25,11 +23,9 @@ public final class BlockingListener implements RedlockListener, AutoCloseable {
     }
   }
 
-  /** Acquires until all threads are blocked. */
+  /** Acquires, and waits until the thread is blocked. */
   public void blockAll(Redlock redlock, String prefix) throws InterruptedException {
-    for (int i = 0; i < THREADS; i++) {
-      redlock.acquire(prefix + i, Duration.ofSeconds(10), Duration.ofMinutes(5));
-    }
+    redlock.acquire(prefix, Duration.ofSeconds(10), Duration.ofMinutes(5));
     blocked.await();
   }
 
