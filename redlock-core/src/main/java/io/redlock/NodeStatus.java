@@ -39,7 +39,7 @@ public interface NodeStatus {
   /**
    * Returns the reason for the state, and what to do about it where that is known.
    *
-   * @return one sentence; empty for {@link State#UP}
+   * @return one sentence; for {@link State#UP} why it grants nothing although it votes, or empty
    */
   Optional<String> reason();
 

@@ -82,7 +82,8 @@ public interface RedlockOperations {
    * majority of the present nodes and a majority of the future ones. A local look for health
    * checks: sends nothing, and promises nothing about the next request.
    *
-   * @return true if the nodes that are {@link NodeStatus.State#UP} can grant a lease
+   * @return true if the nodes that are {@link NodeStatus.State#UP}, and not out of memory, are
+   *     enough
    */
   boolean isAvailable();
 

@@ -44,7 +44,7 @@ final class Operations implements RedlockOperations {
     List<NodeStatus> nodes = nodes();
     int up = 0;
     for (int node = 0; node < nodes.size(); node++) {
-      up |= nodes.get(node).state() == NodeStatus.State.UP ? 1 << node : 0;
+      up |= QuorumWatch.grants(nodes.get(node)) ? 1 << node : 0;
     }
     return context.quorum.isReachedBy(up);
   }

@@ -35,20 +35,29 @@ final class QuorumWatch {
     isLost = !isReached;
     if (isLost) {
       return Arrays.stream(nodes)
-          .filter(each -> each != null && each.state() != State.UP)
-          .map(each -> each.name() + " is " + each.state())
-          .collect(
-              Collectors.joining(", ", "No majority of masters is UP, no lease is granted: ", ""));
+          .filter(each -> each != null && !grants(each))
+          .map(
+              each ->
+                  each.name()
+                      + (each.state() == State.UP
+                          ? " " + each.reason().orElse("")
+                          : " is " + each.state()))
+          .collect(Collectors.joining(", ", "No majority of masters grants leases: ", ""));
     }
-    return wasLost ? "A majority of masters is UP again" : null;
+    return wasLost ? "A majority of masters grants leases again" : null;
   }
 
   private int up() {
     int up = 0;
     for (int node = 0; node < nodes.length; node++) {
       NodeStatus status = nodes[node];
-      up |= status != null && status.state() == State.UP ? 1 << node : 0;
+      up |= status != null && grants(status) ? 1 << node : 0;
     }
     return up;
+  }
+
+  /** Returns true if the node votes, and nothing is known that keeps it from granting. */
+  static boolean grants(NodeStatus node) {
+    return node.state() == State.UP && node.reason().isEmpty();
   }
 }

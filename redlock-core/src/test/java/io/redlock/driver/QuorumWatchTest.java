@@ -21,6 +21,16 @@ class QuorumWatchTest {
   }
 
   @Test
+  void nodeThatIsUpAndGrantsNothingIsNoneOfTheMajority() {
+    becomes(0, State.UP);
+    becomes(1, State.UP);
+    assertEquals(
+        "No majority of masters grants leases: b grants nothing: full",
+        watch.changed(1, new StatusOfNode("b", State.UP, Duration.ZERO, "grants nothing: full")));
+    assertEquals("A majority of masters grants leases again", becomes(1, State.UP));
+  }
+
+  @Test
   void startSaysNothing() {
     assertNull(becomes(1, State.DOWN));
     assertNull(becomes(0, State.UP));
@@ -34,11 +44,10 @@ class QuorumWatchTest {
     }
     assertNull(becomes(1, State.SILENT), "two are enough");
     assertEquals(
-        "No majority of masters is UP, no lease is granted: b is SILENT, c is DOWN",
-        becomes(2, State.DOWN));
+        "No majority of masters grants leases: b is SILENT, c is DOWN", becomes(2, State.DOWN));
     assertNull(becomes(0, State.DOWN));
     assertNull(becomes(1, State.UP));
-    assertEquals("A majority of masters is UP again", becomes(2, State.UP));
+    assertEquals("A majority of masters grants leases again", becomes(2, State.UP));
     assertNull(becomes(0, State.UP));
   }
 }

@@ -135,7 +135,7 @@ final class ScriptedNode implements LockNode {
   }
 
   void becomes(NodeStatus.State state) {
-    observer.onStateChange(new StatusOfNode(name, state, Duration.ZERO, "because"));
+    observer.onStateChange(new StatusOfNode(name, state, Duration.ZERO, ""));
   }
 
   void isReset() {

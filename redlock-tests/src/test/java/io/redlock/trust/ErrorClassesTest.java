@@ -466,10 +466,13 @@ class ErrorClassesTest {
     assertRefused(Vote.UNABLE, "out of memory");
     assertEquals(State.UP, client.operations().nodes().get(0).state());
     assertTrue(client.operations().nodes().get(0).lastError().orElse("").contains("out of memory"));
+    Await.until("no lease can be granted", () -> !client.operations().isAvailable());
+    assertEquals(State.UP, client.operations().nodes().get(0).state());
     assertExtended(extended.extend(TTL));
     assertEquals(ReleaseResult.RELEASED, released.release());
     assertEquals(List.of(), server.keys("released"));
     server.command("CONFIG", "SET", "maxmemory", "0");
+    Await.until("an audit finds memory", () -> client.operations().isAvailable());
     assertRecovers();
   }
 }

@@ -37,7 +37,6 @@ final class LaneHealth {
   private final RoundTrips roundTrips = new RoundTrips();
   private Condition condition;
   private String lastError = "";
-  private boolean outOfMemory;
   private boolean silenceIsLong;
   private boolean isLate; // the answer at hand
   private int flaps; // connections in a row that ended within a second
@@ -59,7 +58,7 @@ final class LaneHealth {
     static Standing of(Verdict verdict) {
       String reason = verdict.reason();
       return switch (verdict.stand()) {
-        case VOTES -> VOTES;
+        case VOTES -> reason.isEmpty() ? VOTES : new Standing(State.UP, reason, null, null);
         case ABSTAINS -> abstains(verdict.remainingMillis(), reason);
         case REFUSED -> {
           NodeReply refused = NodeReply.misconfigured(reason);
@@ -90,6 +89,10 @@ final class LaneHealth {
     /** Returns true if the state follows from an audit or an answer, so the node is connected. */
     boolean isConnected() {
       return state == standing.state || !denied.isEmpty();
+    }
+
+    boolean grants() {
+      return state == State.UP && reason.isEmpty();
     }
   }
 
@@ -208,11 +211,10 @@ final class LaneHealth {
       return;
     }
     switch (reply.kind()) {
-      case GRANTED, EXTENDED, JOINED, RELEASED -> executed(script, reply, nowNanos);
+      case GRANTED, EXTENDED, JOINED, RELEASED -> executed(script, nowNanos);
       case MISCONFIGURED, DENIED -> misconfigured(script, reply, nowNanos);
-      case OUT_OF_MEMORY -> outOfMemory(reply, nowNanos);
       case UNKNOWN -> unexplained(script, reply, nowNanos);
-      case UNREACHABLE -> {
+      case UNREACHABLE, OUT_OF_MEMORY -> {
         lastError = reply.detail();
         answered(nowNanos);
       }
@@ -224,15 +226,9 @@ final class LaneHealth {
     }
   }
 
-  private void executed(Script script, NodeReply reply, long nowNanos) {
+  private void executed(Script script, long nowNanos) {
     failed.remove(script);
     allowsAName(nowNanos);
-    boolean created =
-        reply.kind() == NodeReply.Kind.GRANTED || reply.kind() == NodeReply.Kind.JOINED;
-    if (created && outOfMemory) {
-      outOfMemory = false;
-      report(() -> LOG.warn("node {} grants again: it is no longer out of memory", node));
-    }
     if (condition.state == State.SILENT || condition.denied.contains(script)) {
       become(asStanding(condition.standing, nowNanos));
     }
@@ -246,15 +242,6 @@ final class LaneHealth {
     } else {
       misconfigured(
           script, NodeReply.of(reply.kind(), ReplyMapper.repeated(reply.detail())), nowNanos);
-    }
-  }
-
-  private void outOfMemory(NodeReply reply, long nowNanos) {
-    lastError = reply.detail();
-    answered(nowNanos);
-    if (!outOfMemory) {
-      outOfMemory = true;
-      report(() -> LOG.warn("node {} grants nothing: {}", node, reply.detail()));
     }
   }
 
@@ -365,8 +352,9 @@ final class LaneHealth {
   private void become(Condition after) {
     State before = condition.state;
     long sinceBefore = condition.sinceNanos;
+    boolean isOther = before != after.state || condition.grants() != after.grants();
     condition = after;
-    if (before != after.state) {
+    if (isOther) {
       NodeStatus status = status(after.sinceNanos, 0);
       boolean isShort = before == State.SILENT && !silenceIsLong;
       Duration silence = Duration.ofNanos(after.sinceNanos - sinceBefore);
@@ -399,8 +387,11 @@ final class LaneHealth {
         || state == State.CLOSED
         || before == State.CONNECTING && state == State.UP) {
       LOG.debug("node {} is {}", node, state);
+    } else if (state == State.UP && after.reason().isPresent()) {
+      LOG.warn("node {} {}", node, after.reason().get());
     } else if (state == State.UP) {
-      LOG.warn("node {} is UP again, was {}", node, before);
+      LOG.warn(
+          before == state ? "node {} grants again" : "node {} is UP again, was {}", node, before);
     } else {
       LOG.warn("node {} is {}: {}", node, state, after.reason().orElse(""));
     }

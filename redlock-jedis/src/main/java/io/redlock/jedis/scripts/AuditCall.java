@@ -17,7 +17,7 @@ public final class AuditCall {
   /** The message for an answer that belongs to no audit. */
   static final String NO_ANSWER = "the audit was answered by something else";
 
-  private static final int FIELDS = 12;
+  private static final int FIELDS = 13;
   private static final Argument BIRTH_KEY = Argument.of(BirthMark.KEY);
   private static final Argument ONE_KEY = Argument.of(1);
 
@@ -86,10 +86,11 @@ public final class AuditCall {
         fields.get(5),
         (int) number(fields.get(6)),
         number(fields.get(7)),
-        fields.get(8),
-        number(fields.get(9)),
+        number(fields.get(8)),
+        fields.get(9),
         number(fields.get(10)),
-        fields.get(11));
+        number(fields.get(11)),
+        fields.get(12));
   }
 
   /** Returns a number; zero if the server left it out. */

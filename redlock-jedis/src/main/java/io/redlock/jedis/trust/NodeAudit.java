@@ -11,6 +11,7 @@ package io.redlock.jedis.trust;
  * @param replId the identity of the replication history
  * @param replicas the number of connected replicas
  * @param maxMemoryBytes the memory limit, 0 for none
+ * @param usedMemoryBytes the memory that counts for the limit
  * @param evictionPolicy the eviction policy at the limit
  * @param evictedKeys the number of keys that the server has evicted since its start
  * @param nodeMicros the node's clock, in microseconds since the epoch
@@ -24,6 +25,7 @@ public record NodeAudit(
     String replId,
     int replicas,
     long maxMemoryBytes,
+    long usedMemoryBytes,
     String evictionPolicy,
     long evictedKeys,
     long nodeMicros,
@@ -51,6 +53,11 @@ public record NodeAudit(
           ? "+" + aheadMillis
           : Long.toString(mark.firstSeenMillis());
     }
+  }
+
+  /** Returns true if the server refuses to create a key. */
+  public boolean isFull() {
+    return maxMemoryBytes > 0 && usedMemoryBytes > maxMemoryBytes;
   }
 
   /** Returns true if the node takes writes. */

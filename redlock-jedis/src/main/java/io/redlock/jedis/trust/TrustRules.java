@@ -245,7 +245,7 @@ public record TrustRules(
   private Verdict renew(NodeAudit audit, Surroundings around, Advice.Write write) {
     BirthMark fresh = BirthMark.fresh(audit, false, write.serves(), write.agreement());
     if (!fresh.agreement().guarded()) {
-      return Verdict.votes("", Refresh.of(audit, fresh));
+      return Verdict.votes(audit, "", Refresh.of(audit, fresh));
     }
     OptionalLong beyondMicros = around.beyondSkewMicros();
     if (beyondMicros.isEmpty()) {
@@ -277,7 +277,7 @@ public record TrustRules(
             mark.agreement());
     Refresh recount = counted.equals(mark) ? null : Refresh.of(audit, counted);
     if (!mark.agreement().guarded()) {
-      return Verdict.votes("", recount);
+      return Verdict.votes(audit, "", recount);
     }
     long ageMillis = audit.nodeMillis() - mark.firstSeenMillis();
     long leftMillis = mark.agreement().abstentionMillis() + misread(around) - ageMillis;
@@ -285,7 +285,7 @@ public record TrustRules(
       return Verdict.abstains(leftMillis, newData(leftMillis), recount);
     }
     return recount == null
-        ? Verdict.votes(mark.guard(), null)
+        ? Verdict.votes(audit, mark.guard(), null)
         : Verdict.abstains(0, "its birth mark is being written", recount);
   }
 

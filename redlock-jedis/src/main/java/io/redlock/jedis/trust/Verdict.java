@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
  * The judgement of a node's {@link NodeAudit} by one client.
  *
  * @param stand the rights of the node
- * @param reason the reason why it does not vote, and the fix; empty if it votes
+ * @param reason the reason why it does not vote, or grants nothing, and the fix; empty if it grants
  * @param remainingMillis the rest of its abstention; −1 if unknown
  * @param birth the birth mark that every grant and join carries, so that the node can refuse it
  *     once its data is not what was judged; empty if the node does not compare it
@@ -31,11 +31,13 @@ public record Verdict(
 
   private static final String NEW = "its data is new, and no client has marked it yet";
 
+  private static final String FULL = "grants nothing: out of memory; raise the server's maxmemory";
+
   /** A birth that no node has. */
   private static final String NONE = "-";
 
-  static Verdict votes(String birth, NodeAudit.@Nullable Refresh refresh) {
-    return new Verdict(Stand.VOTES, "", 0, birth, refresh);
+  static Verdict votes(NodeAudit audit, String birth, NodeAudit.@Nullable Refresh refresh) {
+    return new Verdict(Stand.VOTES, audit.isFull() ? FULL : "", 0, birth, refresh);
   }
 
   /** Returns the verdict that the node may only extend and release. */

@@ -6,7 +6,7 @@
 -- ('' = none), the new one before its first-seen time, that time in ms (+N = in N ms), the rest,
 -- the time of the audit (us).
 -- Returns: {number, version, run_id, role, mode, master_replid, connected replicas, maxmemory,
--- policy, evicted keys, now (us), birth mark}
+-- memory that counts for it, policy, evicted keys, now (us), birth mark}
 local time = redis.call('TIME')
 local birth = redis.call('GET', KEYS[1]) or ''
 
@@ -38,6 +38,7 @@ return {
   field(replication, 'master_replid') or '',
   field(replication, 'connected_slaves') or '',
   field(memory, 'maxmemory') or '',
+  string.format('%.0f', (field(memory, 'used_memory') or 0) - (field(memory, 'mem_not_counted_for_evict') or 0)),
   field(memory, 'maxmemory_policy') or '',
   field(redis.call('INFO', 'stats'), 'evicted_keys') or '',
   time[1] .. string.format('%06d', time[2]),

@@ -27,6 +27,7 @@ class AuditCallTest {
             "repl",
             "2",
             "",
+            "",
             "noeviction",
             "3",
             "99",
@@ -38,14 +39,15 @@ class AuditCallTest {
   @Test
   void fieldsAreReadInTheirOrderAndWhatIsMissingIsZero() {
     assertEquals(
-        new NodeAudit("7", "run", "master", "standalone", "repl", 2, 0, "noeviction", 3, 99, "b"),
+        new NodeAudit(
+            "7", "run", "master", "standalone", "repl", 2, 0, 0, "noeviction", 3, 99, "b"),
         AuditCall.parse(reply, invocation));
   }
 
   @Test
   void textsAreCutExceptTheMarkWhichIsCompared() {
     byte[] endless = "x".repeat(5_000).getBytes(StandardCharsets.UTF_8);
-    for (int field : new int[] {1, 8, 11}) {
+    for (int field : new int[] {1, 9, 12}) {
       reply.set(field, endless);
     }
     NodeAudit audit = Objects.requireNonNull(AuditCall.parse(reply, invocation));

@@ -13,6 +13,7 @@ public class AuditedMaster {
   public long evicted;
   public long aheadMicros;
   String mode = "standalone";
+  long used;
   String policy = "noeviction";
   long limit;
 
@@ -25,7 +26,7 @@ public class AuditedMaster {
   public NodeAudit audit(long wallMicros) {
     long nodeMicros = wallMicros + aheadMicros;
     return new NodeAudit(
-        "7.0.15", run, role, mode, repl, replicas, limit, policy, evicted, nodeMicros, birth);
+        "7.0.15", run, role, mode, repl, replicas, limit, used, policy, evicted, nodeMicros, birth);
   }
 
   /** Stores a mark, unless another one was stored meanwhile, as audit.lua does. */

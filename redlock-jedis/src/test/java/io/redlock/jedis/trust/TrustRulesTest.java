@@ -52,6 +52,7 @@ class TrustRulesTest {
         case "mode" -> master.mode = rest;
         case "policy" -> master.policy = rest;
         case "replicas" -> master.replicas = Integer.parseInt(rest);
+        case "used" -> master.used = Long.parseLong(rest);
         case "limit" -> master.limit = Long.parseLong(rest);
         case "text" -> master.birth = rest;
         case "marked" -> master.birth = mark(RUN, REPL, Marks.micros(rest)).toString();

@@ -220,6 +220,7 @@ public record OperatorStep(
           before.replId(),
           before.replicas(),
           before.maxMemoryBytes(),
+          before.usedMemoryBytes(),
           before.evictionPolicy(),
           before.evictedKeys(),
           before.nodeMicros(),
