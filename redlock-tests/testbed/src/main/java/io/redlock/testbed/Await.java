@@ -12,7 +12,7 @@ import java.util.function.BooleanSupplier;
 public final class Await {
 
   /** Long enough for a busy machine; reached only by a test that fails. */
-  private static final Duration PATIENCE = Duration.ofMinutes(2);
+  private static final Duration PATIENCE = Duration.ofMinutes(5);
 
   private static final long SHORTEST_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
@@ -48,7 +48,7 @@ public final class Await {
     }
   }
 
-  /** Polls until the condition holds, ever more rarely; fails the test after two minutes. */
+  /** Polls until the condition holds, ever more rarely; fails the test after five minutes. */
   public static void until(String expectation, BooleanSupplier condition) {
     until(expectation, PATIENCE, condition);
   }
@@ -69,7 +69,8 @@ public final class Await {
   }
 
   /**
-   * The future's value; fails the test if it takes longer than two minutes, rethrows what it threw.
+   * The future's value; fails the test if it takes longer than five minutes, rethrows what it
+   * threw.
    */
   public static <T> T value(String expectation, CompletableFuture<T> future) {
     try {
