@@ -53,9 +53,7 @@ class ChaosDeployment extends DeploymentUnderFaults {
   }
 
   private void begin() {
-    if (terms.variant().guarded()) {
-      adopt(terms.masters().present().stream().map(nodes::get).toList(), terms);
-    }
+    adopt(terms.masters().present().stream().map(nodes::get).toList(), terms);
     for (ChaosNode node : nodes) {
       journal.note("%s up", node.name);
       watches.add(new NodeWatch(node, RESOURCES, journal));
@@ -126,12 +124,13 @@ class ChaosDeployment extends DeploymentUnderFaults {
     return ways;
   }
 
-  /** Vouches for masters that are empty. */
+  /** Founds the set of masters that are new. */
   static void adopt(List<ChaosNode> nodes, ChaosTerms terms) {
     JedisRedlock.Builder builder =
         JedisRedlock.builder()
             .maxTtl(terms.maxTtl())
             .clockSkew(terms.skew())
+            .restartGuard(terms.variant().guarded())
             .silenceTimeout(Duration.ofSeconds(30)); // longer than a machine stands still
     nodes.forEach(node -> builder.node(node.server.address()));
     AdoptReport report = builder.adoptNew();

@@ -348,7 +348,7 @@ final class BrokenRules {
             .by(parts -> parts.evictedKeys = count -> 0),
         rule("31i a client marks a node that has left")
             .under(plan -> swapAll(plan, Left.FOR_EVER))
-            .by(parts -> parts.birthAfterRestart = BrokenRules::unlessItHasLeft),
+            .by(parts -> parts.birthAfterRestart = BrokenRules::asIfItHadNotLeft),
         rule("31m a server that comes back to its address is not recognised")
             .under(plan -> onlySeen(plan.swapping()))
             .by(parts -> parts.returnsAsItself = false));
@@ -393,8 +393,8 @@ final class BrokenRules {
     return young;
   }
 
-  private static String unlessItHasLeft(String birth) {
-    return birth.contains(" " + Served.NOBODY + " ") ? "" : birth;
+  private static String asIfItHadNotLeft(String birth) {
+    return birth.replace(" " + Served.NOBODY + " ", " |first| ");
   }
 
   private static Stream<BrokenRule> waiters() {
