@@ -9,6 +9,7 @@ import io.redlock.chaos.history.RunSettings;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.jedis.trust.BirthMark;
 import io.redlock.settings.Setting;
 import io.redlock.spi.HolderLabel;
 import io.redlock.testkit.GateProxy;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -53,7 +55,8 @@ class ChaosDeployment extends DeploymentUnderFaults {
   }
 
   private void begin() {
-    adopt(terms.masters().present().stream().map(nodes::get).toList(), terms);
+    List<ChaosNode> present = terms.masters().present().stream().map(nodes::get).toList();
+    adopt(present, terms, JedisRedlock.Builder::adoptNew);
     for (ChaosNode node : nodes) {
       journal.note("%s up", node.name);
       watches.add(new NodeWatch(node, RESOURCES, journal));
@@ -124,8 +127,20 @@ class ChaosDeployment extends DeploymentUnderFaults {
     return ways;
   }
 
-  /** Founds the set of masters that are new. */
-  static void adopt(List<ChaosNode> nodes, ChaosTerms terms) {
+  /** Founds the set again, and waits, if all masters lost their data faster than it was copied. */
+  @Override
+  void repair() {
+    boolean isLost =
+        nodes.stream().allMatch(node -> node.server.command("EXISTS", BirthMark.KEY).equals(0L));
+    if (isLost) {
+      adopt(nodes, terms, JedisRedlock.Builder::adopt);
+    }
+  }
+
+  static void adopt(
+      List<ChaosNode> nodes,
+      ChaosTerms terms,
+      Function<JedisRedlock.Builder, AdoptReport> command) {
     JedisRedlock.Builder builder =
         JedisRedlock.builder()
             .maxTtl(terms.maxTtl())
@@ -133,7 +148,7 @@ class ChaosDeployment extends DeploymentUnderFaults {
             .restartGuard(terms.variant().guarded())
             .silenceTimeout(Duration.ofSeconds(30)); // longer than a machine stands still
     nodes.forEach(node -> builder.node(node.server.address()));
-    AdoptReport report = builder.adoptNew();
+    AdoptReport report = command.apply(builder);
     if (!report.isComplete()) {
       throw new IllegalStateException("not adopted:\n" + report);
     }

@@ -55,6 +55,9 @@ abstract class DeploymentUnderFaults implements AutoCloseable {
   /** Returns what faults of servers strike. */
   abstract List<? extends ChaosServer> servers();
 
+  /** Does what an operator must do when all faults are over. */
+  void repair() {}
+
   /** Waits until the client finds all servers up, where clients know, and writes it down. */
   void awaitServers(ChaosClient client) {}
 

@@ -4,6 +4,7 @@ import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.chaos.peers.PeerMain;
 import io.redlock.chaos.peers.PeerSettings;
+import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Unchecked;
 import io.redlock.testkit.GateProxy;
 import java.nio.file.Path;
@@ -66,7 +67,7 @@ final class PeerDeployment extends DeploymentUnderFaults {
         servers.addAll(masters);
       }
       if (peer == PeerLibrary.REDLOCK) {
-        ChaosDeployment.adopt(masters, terms);
+        ChaosDeployment.adopt(masters, terms, JedisRedlock.Builder::adoptNew);
       }
     }
     for (int node = 0; node < servers.size(); node++) {

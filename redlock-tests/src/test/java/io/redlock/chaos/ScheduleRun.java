@@ -72,6 +72,7 @@ final class ScheduleRun {
    * everybody ends, all is free.
    */
   private void finish() {
+    deployment.repair();
     deployment.clients.forEach(this::rest);
     deployment.journal.note("harness worked");
     Duration ttl = schedule.terms().maxTtl();
