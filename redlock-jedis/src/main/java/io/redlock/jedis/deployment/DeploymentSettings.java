@@ -63,7 +63,7 @@ public final class DeploymentSettings {
   private static final String HOST_AND_PROCESS = process(hostName(), ProcessHandle.current().pid());
   private static final int LONGEST_HOST = 40;
 
-  /** What the names of connections of a client with movingTo end in. */
+  /** The suffix of a connection's name if its client has movingTo. */
   public static final String MOVING = ">";
 
   private static final Pattern SEPARATOR = Pattern.compile("\\s*,\\s*|\\s+");
@@ -197,7 +197,7 @@ public final class DeploymentSettings {
     return operate(what, knownFaults, (probe, survey, masters) -> question.apply(probe, survey));
   }
 
-  /** What an operator does with masters. */
+  /** A command of an operator. */
   private interface Operation<T, E extends Exception> {
     T run(Probe probe, Survey survey, ProbedMasters masters) throws E;
   }

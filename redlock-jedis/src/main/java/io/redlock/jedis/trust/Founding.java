@@ -41,7 +41,7 @@ public record Founding(
     Map<String, String> replaced,
     String drawn) {
 
-  /** What audits, connecting and this command call; earlier servers count no subcommands. */
+  /** Commands of audits, connecting and founding; earlier servers count no subcommands. */
   private static final Set<String> HARMLESS =
       Set.of(
           "auth",

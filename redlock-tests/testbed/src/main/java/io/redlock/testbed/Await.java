@@ -22,7 +22,7 @@ public final class Await {
 
   private Await() {}
 
-  /** What is conclusive only if it is over before something else happens. */
+  /** A part of a test that is conclusive only if it ends before something else happens. */
   public interface Scene<T> {
     /**
      * @param time how long the something takes, for example a ttl
