@@ -2,14 +2,18 @@ package io.redlock.driver;
 
 import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.By;
-import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.WaitStatus;
 import io.redlock.driver.CallState.Phase;
+import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.LookRound;
+import io.redlock.protocol.Turn;
+import io.redlock.protocol.Turn.Attempted;
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
 import java.util.Collections;
@@ -28,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * timer, the attempts, its place in the queues, and its future. Needs no thread of its own;
  * blocking calls wait for its future.
  */
-final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attempt.Caller {
+final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
 
   private static final int CAUSES = Cause.values().length;
 
@@ -46,8 +50,6 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   private volatile @Nullable AcquireResult taken; // written under this; what its caller gets
   private boolean wasDone; // at the last check, though it had not left
   private final @Nullable NameChoice choice; // guarded by this; null if it wants all names
-  private int passPlan = -1; // guarded by this; the plan during the pass through the names
-  private long passNanos; // guarded by this; when that pass began
   private final int[] failures = new int[CAUSES]; // guarded by this; of each cause
   private @Nullable AttemptEnd lastRefusal; // guarded by this
   private boolean isStrategyBusy; // guarded by this; asked, perhaps for an older plan
@@ -69,7 +71,13 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     this.startNanos = context.ticker.monotonicNanos();
     this.maxWaitNanos = request.waitUpTo().map(Settings::saturatedNanos).orElse(0L);
     this.choice =
-        request.isAnyOf() ? new NameChoice(List.copyOf(request.resources()), names) : null;
+        request.isAnyOf()
+            ? new NameChoice(
+                List.copyOf(request.resources()),
+                names,
+                context.random,
+                2 * context.settings.nodeTimeoutNanos())
+            : null;
     this.state =
         CallState.begin(
             new CallState.Rules(
@@ -263,8 +271,8 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     return new IllegalStateException("this Redlock is closed");
   }
 
-  @Override
-  public void failed(Throwable why) {
+  /** Ends because this library failed, for example for want of memory. */
+  private void failed(Throwable why) {
     failure = why;
     if (result.isDone()) {
       Log.LOG.error("{} failed after its end; this is a defect of the lock library", request, why);
@@ -300,17 +308,12 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   }
 
   private static void discard(AcquireResult end) {
-    end.lease().ifPresent(lease -> ((HeldLease) lease).discard());
+    end.lease().ifPresent(lease -> ((HeldLease) lease).owner.end());
   }
 
   private void reportGivingUp() {
     Duration waited = sinceStart();
     listeners.report(listener -> listener.onGiveUp(request, waited));
-  }
-
-  @Override
-  public boolean hasTaken(Lease lease) {
-    return hasResult() && result.join().lease().orElse(null) == lease; // needs no memory
   }
 
   private boolean hasResult() {
@@ -374,7 +377,7 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   }
 
   /** Returns the last refusal: that of the queue if this call has asked no node. */
-  private @Nullable AttemptEnd refusal() {
+  @Nullable AttemptEnd refusal() {
     AttemptEnd refusal;
     synchronized (this) {
       refusal = lastRefusal;
@@ -513,11 +516,7 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     boolean looks = false;
     synchronized (this) {
       if (choice != null) {
-        if (passPlan != state.plan()) {
-          passPlan = state.plan();
-          passNanos = context.ticker.monotonicNanos();
-          choice.begin(context.random, context.queues::isLeased);
-        }
+        choice.begin(state.plan(), context.queues::isLeased, context.ticker.monotonicNanos());
         looks = choice.next() == NameChoice.Step.LOOK;
         resources = Collections.singleton(choice.current());
         keys = looks ? choice.keysToLookAt() : List.of(choice.currentKey());
@@ -531,10 +530,78 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     }
   }
 
+  /** Starts an attempt, under a new owner id, unless the call has ended. */
   private void attempt(Set<String> resources, List<String> keys) {
     Owner next = new Owner(context, keys, nextOwner(), place(), listeners, request);
-    if (claimRun(next)) {
-      Attempt.start(next, request, resources, this);
+    if (!claimRun(next)) {
+      return;
+    }
+    LeaseTerms terms = context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
+    long token = context.clock.nextToken();
+    long startNanos = context.ticker.monotonicNanos();
+    long startWallMicros = context.ticker.wallMicros();
+    synchronized (next) {
+      if (!next.tenure.begin(terms, token, startNanos, startWallMicros)) {
+        return;
+      }
+    }
+    next.enter();
+    propose(next, resources, startNanos, context.settings.nodeTimeoutNanos());
+    next.drain();
+  }
+
+  /** Adds the round that has begun, unless the attempt was ended since. */
+  private void propose(Owner next, Set<String> resources, long startNanos, long timeoutNanos) {
+    long micros = context.clock.micros();
+    synchronized (next) {
+      if (next.tenure.round() > 0) {
+        QueuePlace own = next.place;
+        Ticket ticket = own == null ? null : own.ticket(next.tenure.token());
+        NodeRequest grant = next.tenure.grant(next.names, next.id, ticket, micros);
+        next.add(new Attempt(next, resources, grant, startNanos, timeoutNanos));
+      }
+    }
+  }
+
+  /**
+   * One round of an attempt to acquire a lease. An attempt has up to three, under one owner id and
+   * within one node timeout. It ends with a lease, or fails; then every key that it may have left
+   * is released.
+   */
+  private final class Attempt extends Owner.Round {
+    private final Set<String> resources; // of the request, or the one to try of any
+
+    Attempt(
+        Owner owner, Set<String> resources, NodeRequest grant, long startNanos, long timeoutNanos) {
+      super(owner, grant, owner.tenure.round(), startNanos, timeoutNanos);
+      this.resources = resources;
+    }
+
+    @Override
+    @Nullable Runnable report(Turn decision) {
+      if (decision.outcome() == Outcome.PROPOSED) {
+        propose(owner, resources, decidedNanos(), leftNanos());
+      }
+      Attempted attempted = decision.attempted();
+      if (attempted == null) {
+        return null;
+      }
+      HeldLease lease = null;
+      if (decision.outcome() == Outcome.HELD) {
+        lease = new HeldLease(owner, resources, attempted.round());
+        lease.enter();
+      }
+      AttemptEnd end = AttemptEnd.of(attempted, context.quorum, lease, votes());
+      Log.LOG.debug("{}: {}", owner, end.decision());
+      return () -> attempted(end);
+    }
+
+    @Override
+    Runnable report(Throwable why) {
+      if (!hasResult()) { // which can only be its lease
+        owner.end();
+      }
+      return () -> failed(why);
     }
   }
 
@@ -561,7 +628,7 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
       state = state.looked();
       NameChoice looking = Objects.requireNonNull(choice);
       looking.looked(look, context.ticker.monotonicNanos());
-      if (isOver(looking)) {
+      if (looking.isOver(context.ticker.monotonicNanos())) {
         refusal = lastRefusal;
       }
     }
@@ -591,8 +658,7 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     return asks;
   }
 
-  @Override
-  public void attempted(AttemptEnd outcome) {
+  private void attempted(AttemptEnd outcome) {
     if (outcome.lease() != null) {
       finish(outcome.result());
     } else if (ended(outcome)) {
@@ -607,20 +673,14 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     if (state.phase() != Phase.ASKS || choice == null || !outcome.isRefused()) {
       return false;
     }
-    choice.refused(outcome.heldRemainingMillis(), context.ticker.monotonicNanos());
-    if (isOver(choice)) {
+    long nowNanos = context.ticker.monotonicNanos();
+    choice.refused(outcome.heldRemainingMillis(), nowNanos);
+    if (choice.isOver(nowNanos)) {
       return false;
     }
     lastRefusal = outcome;
     running = null;
     return true;
-  }
-
-  /** A pass takes two node timeouts at most. */
-  private boolean isOver(NameChoice pass) {
-    assert Thread.holdsLock(this);
-    return pass.next() == NameChoice.Step.OVER
-        || context.ticker.monotonicNanos() - passNanos > 2 * context.settings.nodeTimeoutNanos();
   }
 
   private void refused(AttemptEnd failed) {

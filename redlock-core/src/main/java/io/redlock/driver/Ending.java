@@ -12,7 +12,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The end of one lease, and its reports. It comes once. Thread-safe. */
+/** The reports of the end of one lease. Thread-safe. */
 final class Ending {
 
   private static final LeaseEnd NOT_HELD =
@@ -23,7 +23,6 @@ final class Ending {
   private final ServiceContext context;
   private final long startNanos;
   private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
-  private volatile @Nullable LeaseEnd end; // written under owner, once
   private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
   private boolean isTold; // guarded by owner; who asks from then on passes the end on
   private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
@@ -38,20 +37,9 @@ final class Ending {
     this.startNanos = startNanos;
   }
 
-  /** Returns how it ended; null if it has not. */
-  @Nullable LeaseEnd how() {
-    return end;
-  }
-
-  /** Returns true if its holder released it. */
-  boolean isRelease() {
-    LeaseEnd how = end;
-    return how != null && how.cause() == Cause.RELEASED;
-  }
-
   /** Returns the loss of the lease, given the result of its release; empty if it was not lost. */
   Optional<LeaseLostException> loss(@Nullable ReleaseResult released) {
-    LeaseEnd how = end;
+    LeaseEnd how = owner.ending();
     if (how == null || !how.lost()) {
       how = released == ReleaseResult.NOT_HELD ? NOT_HELD : null;
     }
@@ -65,15 +53,9 @@ final class Ending {
     }
   }
 
-  /** Ends it, unless it has ended. Called under the owner's lock. */
-  void come(LeaseEnd how) {
-    assert Thread.holdsLock(owner);
-    end = end == null ? how : end;
-  }
-
   /** Tells everybody. Called once, without locks. */
   void report() {
-    LeaseEnd how = Objects.requireNonNull(end);
+    LeaseEnd how = Objects.requireNonNull(owner.ending());
     Callbacks.Handover<LeaseEnd> awaited;
     Consumer<LeaseEnd> watching;
     synchronized (owner) {
@@ -112,7 +94,7 @@ final class Ending {
     synchronized (owner) {
       if (ended == null) {
         ended = context.callbacks.handover();
-        how = isTold ? end : null;
+        how = isTold ? owner.ending() : null;
       }
       asked = ended;
     }
@@ -129,7 +111,7 @@ final class Ending {
   void watch(Consumer<LeaseEnd> code) {
     LeaseEnd how;
     synchronized (owner) {
-      how = end;
+      how = owner.ending();
       watcher = how == null ? code : watcher;
     }
     if (how != null) {

@@ -1,8 +1,8 @@
 package io.redlock.driver;
 
 import io.redlock.ExtendResult;
+import io.redlock.Lease;
 import io.redlock.LeaseEnd;
-import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.LeaseStatus;
@@ -10,11 +10,6 @@ import io.redlock.LeaseTooShortException;
 import io.redlock.ReleaseResult;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Deadline;
-import io.redlock.protocol.Extending;
-import io.redlock.protocol.LeaseTerms;
-import io.redlock.protocol.Tenure.Due;
-import io.redlock.protocol.Tenure.Phase;
-import io.redlock.spi.NodeRequest;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
@@ -26,9 +21,7 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /** The lease of a holder. Ends once; after that only its release goes on. */
-final class HeldLease implements Owner.Held {
-
-  private static final LeaseEnd RELEASED = new LeaseEnd(Cause.RELEASED, "by its holder");
+final class HeldLease implements Lease {
 
   final Owner owner;
   private final ServiceContext context;
@@ -36,9 +29,7 @@ final class HeldLease implements Owner.Held {
   private final long token;
   final long startNanos;
   final Ending ending;
-  private final Runnable report = this::tell; // made early: its end takes no memory
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
-  private boolean isUntold = true; // guarded by owner; its end was not reported
   private @Nullable AcquireRound round; // guarded by owner; null once its holder has it
 
   /** The number of times that a thread must unlock to release it; written by that thread only. */
@@ -46,8 +37,6 @@ final class HeldLease implements Owner.Held {
 
   /** The number of these that are for reading; used by that thread only. */
   int reads;
-
-  private volatile Deadline lossTime; // written under owner; the deadline less the loss margin
 
   /**
    * Creates the lease of a successful round.
@@ -62,13 +51,14 @@ final class HeldLease implements Owner.Held {
     this.token = round.token();
     this.startNanos = context.ticker.monotonicNanos();
     this.ending = new Ending(this, owner, startNanos);
-    this.lossTime = round.terms().lossTime(round.deadline());
   }
 
   /** Holds up the waiting calls of this service. */
   void enter() {
     synchronized (owner) {
-      owner.hold(this, startNanos);
+      AcquireRound acquired = Objects.requireNonNull(round);
+      Deadline lost = acquired.terms().lossTime(acquired.deadline());
+      owner.hold(this, lost, this::tell, startNanos);
     }
     queue = isShared() ? null : context.queues.leased(owner.names);
   }
@@ -102,14 +92,9 @@ final class HeldLease implements Owner.Held {
         .map(Owner::held)
         .filter(HeldLease.class::isInstance)
         .map(HeldLease.class::cast)
-        .filter(lease -> !lease.hasEnded())
+        .filter(lease -> lease.owner.ending() == null)
         .sorted((one, other) -> Long.compare(one.startNanos - other.startNanos, 0))
         .toList();
-  }
-
-  /** Ends a lease that nobody wants. Takes no memory. */
-  void discard() {
-    end(RELEASED);
   }
 
   @Override
@@ -133,11 +118,7 @@ final class HeldLease implements Owner.Held {
   }
 
   private long remainingNanos() {
-    if (ending.how() != null) { // L3
-      return 0;
-    }
-    long nowNanos = context.ticker.monotonicNanos();
-    return Math.max(0, lossTime.remainingNanos(nowNanos, context.ticker.wallMicros()));
+    return Math.max(0, owner.remainingNanos());
   }
 
   /** Returns its state; empty if it has ended. */
@@ -173,7 +154,7 @@ final class HeldLease implements Owner.Held {
     long left = remainingNanos();
     while (left <= 0) {
       owner.wake(); // after a pause no timer may have declared it lost yet
-      LeaseEnd how = ending.how();
+      LeaseEnd how = owner.ending();
       if (how != null) {
         throw new LeaseLostException(this, how);
       }
@@ -197,103 +178,11 @@ final class HeldLease implements Owner.Held {
   private CompletableFuture<ExtendResult> checkedExtension(Duration ttl) {
     Objects.requireNonNull(ttl, "ttl is null: give the time to extend by, from now");
     Settings.reject("cannot extend " + this, context.settings.ttlProblems(ttl));
-    if (isReleased()) {
+    if (owner.isReleased()) {
       throw new IllegalStateException(this + " was released and cannot be extended");
     }
-    return extend(Settings.ceilMillis(ttl));
-  }
-
-  private CompletableFuture<ExtendResult> extend(long ttlMillis) {
-    LeaseTerms terms = context.settings.terms(context.quorum, ttlMillis);
     owner.wake(); // a lease that expired in a pause has ended
-    long micros = context.clock.micros();
-    long nowNanos = context.ticker.monotonicNanos();
-    long nowWallMicros = context.ticker.wallMicros();
-    Extension extension;
-    boolean isHeld;
-    synchronized (owner) {
-      isHeld = owner.tenure.phase() == Phase.HOLDING;
-      extension = begin(owner.tenure.next(terms, nowNanos, nowWallMicros), micros);
-    }
-    if (isHeld) {
-      owner.drain();
-    } else {
-      extension.finish(ExtendResult.lost(context.noVotes)); // E8
-    }
-    return extension.future;
-  }
-
-  @Override
-  public void extend(Due due, long nowNanos, long nowWallMicros) {
-    long micros = context.clock.micros();
-    synchronized (owner) {
-      if (owner.tenure.phase() == Phase.HOLDING) {
-        begin(owner.tenure.next(due, nowNanos, nowWallMicros), micros);
-      }
-    }
-  }
-
-  private Extension begin(Extending next, long micros) {
-    assert Thread.holdsLock(owner);
-    long ttlMillis = next.round().terms().ttlMillis();
-    NodeRequest extend =
-        new NodeRequest.Extend(owner.names, owner.id, token, ttlMillis, micros, isShared());
-    Extension extension =
-        new Extension(this, owner, extend, next, context.settings.nodeTimeoutNanos());
-    owner.tenure.begin(next);
-    if (owner.tenure.phase() == Phase.HOLDING) {
-      owner.add(extension);
-    }
-    return extension;
-  }
-
-  @Override
-  public boolean isReleased() {
-    return ending.isRelease();
-  }
-
-  boolean hasEnded() {
-    return ending.how() != null;
-  }
-
-  @Override
-  public void lengthened() {
-    assert Thread.holdsLock(owner);
-    Deadline lost = owner.tenure.lossTime();
-    lossTime = lost == null ? lossTime : lost;
-  }
-
-  /** Ends the lease, unless it has ended, and releases it on every node that may hold it. */
-  CompletableFuture<ReleaseResult> end(LeaseEnd how) {
-    synchronized (owner) {
-      ends(how);
-    }
-    return owner.end();
-  }
-
-  /**
-   * Ends the lease, unless it has ended. Keeps its keys until its deadline, or until its holder
-   * releases it: in the loss margin the holder has time to stop.
-   */
-  void lose(LeaseEnd how) {
-    synchronized (owner) {
-      ends(how);
-    }
-    owner.drain();
-  }
-
-  @Override
-  public void ends(LeaseEnd how) {
-    owner.tenure.lose();
-    ending.come(how);
-  }
-
-  @Override
-  public @Nullable Runnable takeReport() {
-    assert Thread.holdsLock(owner);
-    boolean isDue = isUntold && hasEnded();
-    isUntold &= !isDue;
-    return isDue ? report : null;
+    return owner.extend(context.settings.terms(context.quorum, Settings.ceilMillis(ttl)));
   }
 
   /** Reports its end, if its holder has it, then lets the waiting calls go on. */
@@ -325,7 +214,7 @@ final class HeldLease implements Owner.Held {
     if (!isValid()) {
       owner.wake(); // a lease that expired in a pause is lost, not released
     }
-    return end(RELEASED);
+    return owner.end();
   }
 
   /** Releases the lease and waits for the result; an interrupt does not end the wait. */

@@ -40,20 +40,27 @@ final class NameChoice {
 
   private final List<String> resources;
   private final List<String> keys;
+  private final RandomGenerator random;
+  private final long passNanos;
   private final List<Integer> order = new ArrayList<>();
   private final Name[] names;
   private final long[] freeAtNanos;
   private int current = -1;
   private boolean looksFirst;
   private int lookedAt = FIRST_LOOKED_AT;
+  private int plan = -1; // of the pass
+  private long beganNanos;
 
   /**
    * @param resources the names to choose from
    * @param keys their keys, in the same order
+   * @param passNanos how long a pass may take
    */
-  NameChoice(List<String> resources, List<String> keys) {
+  NameChoice(List<String> resources, List<String> keys, RandomGenerator random, long passNanos) {
     this.resources = resources;
     this.keys = keys;
+    this.random = random;
+    this.passNanos = passNanos;
     this.names = new Name[keys.size()];
     this.freeAtNanos = new long[keys.size()];
     for (int name = 0; name < names.length; name++) {
@@ -70,12 +77,17 @@ final class NameChoice {
   }
 
   /**
-   * Begins a pass, in random order. The first pass tries a name; later ones look first, since all
-   * names were taken when the pass before ended.
+   * Begins the pass of this plan of the call, unless it has begun, in random order. The first pass
+   * tries a name; later ones look first, since all names were taken when the pass before ended.
    *
    * @param isTakenHere tells the keys that this process has leases on; they come last
    */
-  void begin(RandomGenerator random, Predicate<String> isTakenHere) {
+  void begin(int planned, Predicate<String> isTakenHere, long nowNanos) {
+    if (plan == planned) {
+      return;
+    }
+    plan = planned;
+    beganNanos = nowNanos;
     looksFirst = current >= 0;
     for (int name = 0; name < names.length; name++) {
       names[name] = Name.UNKNOWN;
@@ -105,6 +117,11 @@ final class NameChoice {
     current = next;
     looksFirst = true;
     return Step.TRY;
+  }
+
+  /** Returns true if the pass has no next step, or no time for it. */
+  boolean isOver(long nowNanos) {
+    return next() == Step.OVER || nowNanos - beganNanos > passNanos;
   }
 
   private int first(Name state) {

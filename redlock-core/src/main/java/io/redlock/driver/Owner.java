@@ -1,21 +1,28 @@
 package io.redlock.driver;
 
+import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseRequest;
 import io.redlock.ReleaseResult;
+import io.redlock.Votes;
 import io.redlock.protocol.Deadline;
+import io.redlock.protocol.Extending;
+import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Due;
 import io.redlock.protocol.Tenure.Phase;
+import io.redlock.protocol.Turn;
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.text.Brief;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -30,42 +37,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
 
-  /** A round of it: sent to every node, decided, carried out, reported. */
-  interface Round extends Runnable {
-    /** Returns true if there is something to do for it. Called under the owner's lock. */
-    boolean isDue(long nowNanos);
-
-    /** Returns the time until its timeout. */
-    long delayNanos(long nowNanos);
-
-    /** Returns true if only what came of it is left to carry out. */
-    boolean hasEnded();
-
-    /** Sends it, or decides it; if that throws, it ends. */
-    void step(long nowNanos, long nowWallMicros);
-
-    /** Carries out what came of it, up to the report, which is made when it is run. */
-    void end();
-  }
-
-  /** Its lease, which keeps its own end. */
-  interface Held extends Lease {
-    /** Begins the extend that is due. */
-    void extend(Due due, long nowNanos, long nowWallMicros);
-
-    /** Ends the lease, unless it has ended. Called under the owner's lock. */
-    void ends(LeaseEnd how);
-
-    /** Returns the report of its end once, when that has come. Called under the owner's lock. */
-    @Nullable Runnable takeReport();
-
-    /** Takes notice that its deadline may have moved. Called under the owner's lock. */
-    void lengthened();
-
-    /** Returns true if its holder has released it. */
-    boolean isReleased();
-  }
-
   private static final NodeReply NOT_SENT = NodeReply.unknown("not sent");
   private static final LeaseEnd EXPIRED =
       new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near");
@@ -73,6 +44,11 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
       new LeaseEnd(Cause.RENEWAL_ENDED, "it was held for as long as its request allowed");
   private static final LeaseEnd BY_WALL_CLOCK =
       new LeaseEnd(Cause.EXPIRED, "the wall clock was set forward, or the machine slept");
+  private static final LeaseEnd TOO_LATE =
+      new LeaseEnd(Cause.EXPIRED, "its deadline came before the extension");
+  private static final LeaseEnd NOT_HELD =
+      new LeaseEnd(Cause.REFUSED, "too few nodes still hold it");
+  private static final LeaseEnd RELEASED = new LeaseEnd(Cause.RELEASED, "by its holder");
 
   final ServiceContext context;
   final Listeners listeners;
@@ -83,7 +59,10 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
   final @Nullable QueuePlace place;
 
   private final List<Round> rounds = new ArrayList<>(1); // guarded by this, as what follows
-  private @Nullable Held lease; // once it has acquired one
+  private @Nullable Lease lease; // once it has acquired one
+  private @Nullable Runnable report; // of the end of its lease; null once that was taken
+  private volatile @Nullable LeaseEnd end; // written under this, once
+  private volatile @Nullable Deadline lossTime; // written under this; of its lease
   private int resets; // nodes that were reset since it entered, as bits
 
   private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
@@ -127,7 +106,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
     synchronized (this) {
       due = tenure.due(nowNanos, nowWallMicros);
       if (due != Due.RELEASE) {
-        ended = lease == null ? null : lease.takeReport();
+        ended = takeReport();
         round = ended == null ? dueRound(nowNanos) : null;
       }
       boolean isIdle = due == Due.NOTHING && ended == null && round == null;
@@ -167,11 +146,9 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
   }
 
   private boolean carryOn(Round round, long nowNanos, long nowWallMicros) {
-    if (!round.hasEnded()) {
-      round.step(nowNanos, nowWallMicros);
+    if (!round.step(nowNanos, nowWallMicros)) {
       return true;
     }
-    round.end();
     synchronized (this) {
       rounds.remove(round);
     }
@@ -188,7 +165,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
     switch (due) {
       case NOTHING -> settle(nowNanos);
       case LOSS -> expire(nowNanos, nowWallMicros);
-      case RENEWAL, CONFIRMATION -> lease().extend(due, nowNanos, nowWallMicros);
+      case RENEWAL, CONFIRMATION -> extend(due, nowNanos, nowWallMicros);
       case END -> {
         synchronized (this) {
           tenure.end(true); // R4
@@ -202,10 +179,16 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
 
   // The lease.
 
-  /** Sets its lease, before others can find that. */
-  void hold(Held held, long nowNanos) {
+  /**
+   * Sets its lease, before others can find that.
+   *
+   * @param whenEnded reports the end of the lease, once, without locks
+   */
+  void hold(Lease held, Deadline lost, Runnable whenEnded, long nowNanos) {
     assert Thread.holdsLock(this);
     lease = held;
+    lossTime = lost;
+    report = whenEnded;
     for (int node = 0; node < pending.length; node++) {
       if ((resets & 1 << node) != 0) {
         tenure.reset(node, nowNanos);
@@ -213,13 +196,53 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
     }
   }
 
-  private Held lease() {
-    return Objects.requireNonNull(held());
+  /** Returns its lease; null if it has none. */
+  synchronized @Nullable Lease held() {
+    return lease;
   }
 
-  /** Returns its lease; null if it has none. */
-  synchronized @Nullable Held held() {
-    return lease;
+  /** Returns how its lease has ended, or was given up before it began; null if it has not. */
+  @Nullable LeaseEnd ending() {
+    return end;
+  }
+
+  /** Returns true if the holder has released its lease. */
+  boolean isReleased() {
+    LeaseEnd how = end;
+    return how != null && how.cause() == Cause.RELEASED;
+  }
+
+  /** Returns the time until its lease is lost, if it is not extended; 0 or less if it is now. */
+  long remainingNanos() {
+    Deadline lost = lossTime;
+    return end != null || lost == null // L3
+        ? 0
+        : lost.remainingNanos(context.ticker.monotonicNanos(), context.ticker.wallMicros());
+  }
+
+  /** Ends its lease, unless it has ended. Called under its lock. */
+  void ends(LeaseEnd how) {
+    assert Thread.holdsLock(this);
+    tenure.lose();
+    end = end == null ? how : end;
+  }
+
+  private @Nullable Runnable takeReport() {
+    assert Thread.holdsLock(this);
+    Runnable due = end == null ? null : report;
+    report = due == null ? report : null;
+    return due;
+  }
+
+  /**
+   * Ends its lease, unless it has ended. Keeps its keys until its deadline, or until its holder
+   * releases it: in the loss margin the holder has time to stop.
+   */
+  void lose(LeaseEnd how) {
+    synchronized (this) {
+      ends(how);
+    }
+    drain();
   }
 
   /** Does what is due, the loss of the lease first, also if another thread is at it. */
@@ -231,7 +254,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
 
   private synchronized void expire(long nowNanos, long nowWallMicros) {
     if (lease != null && tenure.due(nowNanos, nowWallMicros) == Due.LOSS) {
-      lease.ends(expiry(nowNanos));
+      ends(expiry(nowNanos));
     }
   }
 
@@ -252,17 +275,59 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
     drain();
   }
 
+  // Extends.
+
+  /** Extends the lease for its holder. */
+  CompletableFuture<ExtendResult> extend(LeaseTerms terms) {
+    long micros = context.clock.micros();
+    long nowNanos = context.ticker.monotonicNanos();
+    long nowWallMicros = context.ticker.wallMicros();
+    Extension extension;
+    boolean isHeld;
+    synchronized (this) {
+      isHeld = tenure.phase() == Phase.HOLDING;
+      extension = begin(tenure.next(terms, nowNanos, nowWallMicros), micros);
+    }
+    if (isHeld) {
+      drain();
+    } else {
+      extension.finish(ExtendResult.lost(context.noVotes)); // E8
+    }
+    return extension.future;
+  }
+
+  private void extend(Due due, long nowNanos, long nowWallMicros) {
+    long micros = context.clock.micros();
+    synchronized (this) {
+      if (tenure.phase() == Phase.HOLDING) {
+        begin(tenure.next(due, nowNanos, nowWallMicros), micros);
+      }
+    }
+  }
+
+  private Extension begin(Extending next, long micros) {
+    assert Thread.holdsLock(this);
+    Extension extension = new Extension(this, next, micros);
+    tenure.begin(next);
+    if (tenure.phase() == Phase.HOLDING) {
+      rounds.add(extension);
+    }
+    return extension;
+  }
+
   // The end.
 
   /**
-   * Ends the owner: releases the keys that it may have left on nodes, and removes its tickets,
-   * which wakes the next waiter. Repeated calls only return the result.
+   * Ends the owner: ends its lease as released, unless it has ended, releases the keys that it may
+   * have left on nodes, and removes its tickets, which wakes the next waiter. Repeated calls only
+   * return the result.
    *
    * @return the future result, known once it is settled or a node timeout has passed
    */
   CompletableFuture<ReleaseResult> end() {
     boolean isReleased;
     synchronized (this) {
+      ends(RELEASED);
       isReleased = tenure.release() != null;
       tenure.end(true);
     }
@@ -448,5 +513,307 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
   @Override
   public String toString() {
     return "owner of " + Brief.names(names);
+  }
+
+  /**
+   * One round of an owner: its request, which goes to every node, and the answers. Its owner sends
+   * it, decides it, and reports the decision, one after the other. Guarded by the owner.
+   */
+  abstract static class Round implements Runnable, LockNode.ReplyHandler {
+
+    final Owner owner;
+    final NodeRequest request;
+    final int tag; // marks the answers
+    final long startNanos;
+    private final long timeoutNanos; // after the start
+
+    private final @Nullable Pending[] pending;
+    private final @Nullable NodeReply[] replies;
+    private final long[] tookNanos;
+    private final FlightEvents.NodeCall @Nullable [] events;
+    private boolean isSent; // to every node
+    private boolean isOpen; // nothing has changed since it could not be decided
+    private boolean isTimedOut;
+    private long decidedAfterNanos;
+
+    private @Nullable Turn turn; // its decision
+    private @Nullable Throwable failure; // why it ends without
+    private @Nullable Runnable report; // of what came of it; written by the owner's steps
+
+    /**
+     * @param startNanos the monotonic time before anything is sent
+     * @param timeoutNanos how long it waits for answers
+     */
+    Round(Owner owner, NodeRequest request, int tag, long startNanos, long timeoutNanos) {
+      this.owner = owner;
+      this.request = request;
+      this.tag = tag;
+      this.startNanos = startNanos;
+      this.timeoutNanos = timeoutNanos;
+      int nodes = owner.context.nodes.size();
+      this.pending = new Pending[nodes];
+      this.replies = new NodeReply[nodes];
+      this.tookNanos = new long[nodes];
+      this.events = FlightEvents.calling(nodes);
+    }
+
+    /** Takes notice of the decision. Called under the owner's lock. */
+    void decided(Turn decision) {}
+
+    /**
+     * Carries the decision out. Returns its report, which may run user code; null if there is none.
+     */
+    abstract @Nullable Runnable report(Turn decision);
+
+    /** Ends it without a decision; returns the report of that. Done again if it throws. */
+    abstract Runnable report(Throwable why);
+
+    /** Sends the request to every node, unless the round ends before. */
+    private void send() {
+      List<LockNode> nodes = owner.context.nodes;
+      for (int node = 0; node < pending.length && sending(node); node++) {
+        pending[node] = nodes.get(node).send(request, node, this); // A3
+      }
+      synchronized (owner) {
+        isSent = true;
+      }
+    }
+
+    private boolean sending(int node) {
+      synchronized (owner) {
+        return owner.tenure.sending(tag, node);
+      }
+    }
+
+    @Override
+    public final void onReply(int node, NodeReply reply) {
+      FlightEvents.answered(events, node, owner.context.nodes.get(node).name(), reply);
+      boolean counts;
+      synchronized (owner) {
+        counts = turn == null;
+        take(node, reply);
+      }
+      if (counts) {
+        owner.drain();
+      }
+    }
+
+    private void take(int node, NodeReply reply) {
+      if (turn == null && replies[node] == null) {
+        replies[node] = reply;
+        tookNanos[node] = owner.context.ticker.monotonicNanos() - startNanos;
+      }
+      isOpen = false;
+      owner.tenure.answered(node, tag, reply);
+    }
+
+    /** Returns true if there is something to do for it. Called under the owner's lock. */
+    private boolean isDue(long nowNanos) {
+      return hasEnded()
+          || !isSent
+          || !isOpen
+          || !owner.tenure.isUnderWay(tag)
+          || isOverdue(nowNanos);
+    }
+
+    private boolean isOverdue(long nowNanos) {
+      return owner.isClosing() || owner.isStruck() && delayNanos(nowNanos) <= 0;
+    }
+
+    /** Returns the time until its timeout. */
+    private long delayNanos(long nowNanos) {
+      return startNanos + timeoutNanos - nowNanos;
+    }
+
+    /** Returns true if only what came of it is left to carry out. */
+    private boolean hasEnded() {
+      return turn != null || failure != null;
+    }
+
+    /**
+     * Sends it, decides it, or carries out what came of it.
+     *
+     * @return true if only its report is left, which is made when it is run
+     */
+    private boolean step(long nowNanos, long nowWallMicros) {
+      try {
+        if (hasEnded()) {
+          report = failure == null ? report(Objects.requireNonNull(turn)) : report(failure);
+          return true;
+        }
+        if (isSent) {
+          decide(nowNanos, nowWallMicros);
+        } else {
+          send();
+        }
+      } catch (RuntimeException | Error e) {
+        if (!fails(e)) {
+          throw e;
+        }
+      }
+      return false;
+    }
+
+    /** Reports what came of it, without locks; if that throws, it ends again. */
+    @Override
+    public final void run() {
+      Runnable prepared = report;
+      try {
+        if (prepared != null) {
+          prepared.run();
+        }
+      } catch (RuntimeException | Error e) {
+        synchronized (owner) {
+          owner.rounds.add(this);
+        }
+        if (!fails(e)) {
+          throw e;
+        }
+      }
+    }
+
+    /** Lets it end for this reason. Returns false if it had one: its end is done again later. */
+    private boolean fails(Throwable why) {
+      boolean isFirst = failure == null;
+      if (isFirst) {
+        failure = why;
+        Log.failure(owner, why);
+      }
+      return isFirst;
+    }
+
+    /** Decides the round, if it can be. */
+    private void decide(long nowNanos, long nowWallMicros) {
+      synchronized (owner) {
+        isOpen = true;
+        if (!isTimedOut && isOverdue(nowNanos)) {
+          withdrawUnanswered();
+          isTimedOut = true;
+          owner.tenure.timedOut(tag);
+        }
+        Turn decision = owner.tenure.decide(tag, nowNanos, nowWallMicros);
+        if (decision.outcome() != Turn.Outcome.NOTHING) {
+          decidedAfterNanos = nowNanos - startNanos;
+          turn = decision;
+          decided(decision);
+        }
+      }
+    }
+
+    private void withdrawUnanswered() {
+      for (int node = 0; node < pending.length; node++) {
+        Pending sent = pending[node];
+        if (sent != null && sent.withdraw()) {
+          take(node, NodeReply.unreachable("not sent in time"));
+        }
+      }
+    }
+
+    /** Returns when the round was decided, on the monotonic clock. */
+    final long decidedNanos() {
+      return startNanos + decidedAfterNanos;
+    }
+
+    /** Returns the rest of its wait at its decision. */
+    final long leftNanos() {
+      return timeoutNanos - decidedAfterNanos;
+    }
+
+    /** Returns which operator set the names free, as an answer says; empty if none does. */
+    final String freedBy() {
+      for (NodeReply reply : replies) {
+        String label = reply == null ? "" : ReplyText.freedBy(reply);
+        if (!label.isEmpty()) {
+          return "an operator set it free (" + label + "): ";
+        }
+      }
+      return "";
+    }
+
+    /** Returns the answers that came before the decision. */
+    final Votes votes() {
+      synchronized (owner) {
+        ServiceContext context = owner.context;
+        Votes.NodeVote[] votes = new Votes.NodeVote[replies.length];
+        for (int node = 0; node < replies.length; node++) {
+          NodeReply reply = replies[node];
+          long nanos = reply == null ? decidedAfterNanos : tookNanos[node];
+          String name = context.nodes.get(node).name();
+          votes[node] = ReplyText.vote(name, reply, Duration.ofNanos(nanos), isTimedOut);
+        }
+        return context.votes(List.of(votes));
+      }
+    }
+  }
+
+  /** One extend of the lease of an owner. */
+  private static final class Extension extends Round {
+    final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
+    private final Lease lease;
+    private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
+    private final ExtendResult unknown; // made early, as memory may be short
+
+    Extension(Owner owner, Extending next, long micros) {
+      super(
+          owner,
+          new NodeRequest.Extend(
+              owner.names,
+              owner.id,
+              owner.tenure.token(),
+              next.round().terms().ttlMillis(),
+              micros,
+              owner.tenure.isShared()),
+          next.tag(),
+          next.round().startNanos(),
+          owner.context.settings.nodeTimeoutNanos());
+      this.lease = Objects.requireNonNull(owner.lease);
+      this.unknown = ExtendResult.unknown(owner.context.noVotes);
+    }
+
+    @Override
+    void decided(Turn decision) {
+      Deadline lost = owner.tenure.lossTime();
+      owner.lossTime = lost == null ? owner.lossTime : lost;
+      if (decision.outcome() == Outcome.EXPIRED) {
+        owner.ends(TOO_LATE);
+      } else if (decision.outcome() == Outcome.REFUSED) {
+        owner.ends(new LeaseEnd(Cause.REFUSED, freedBy() + NOT_HELD.detail() + ": " + votes()));
+      }
+    }
+
+    @Override
+    Runnable report(Turn decision) {
+      Votes votes = votes();
+      return () ->
+          finish(
+              switch (decision.outcome()) {
+                case EXTENDED -> ExtendResult.extended(lease.remaining(), votes);
+                case UNKNOWN -> ExtendResult.unknown(votes);
+                default -> ExtendResult.lost(votes);
+              });
+    }
+
+    @Override
+    Runnable report(Throwable why) {
+      synchronized (owner) {
+        owner.tenure.failed(tag, owner.context.ticker.monotonicNanos());
+        if (owner.tenure.phase() == Phase.LOST) {
+          owner.ends(NOT_HELD); // unless there was memory to say more
+        }
+      }
+      return () -> future.complete(unknown);
+    }
+
+    /** Passes the result to the holder and the listeners. */
+    void finish(ExtendResult result) {
+      future.complete(result);
+      if (result.outcome() == ExtendResult.Outcome.LOST && owner.isReleased()) {
+        return; // so nothing was lost
+      }
+      FlightEvents.extended(event, lease, result);
+      long tookNanos = owner.context.ticker.monotonicNanos() - startNanos;
+      owner.listeners.report(
+          listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));
+    }
   }
 }

@@ -50,7 +50,7 @@ final class QuorumRedlock implements Redlock {
     List<Runnable> steps = new ArrayList<>();
     steps.add(() -> context.waits.forEach(wait -> wait.complete(null)));
     steps.add(this::endCalls);
-    steps.add(() -> HeldLease.all(context).forEach(lease -> lease.lose(closed)));
+    steps.add(() -> HeldLease.all(context).forEach(lease -> lease.owner.lose(closed)));
     context.nodes.forEach(node -> steps.add(node::stop)); // together: each may take a node timeout
     context.nodes.forEach(node -> steps.add(node::close));
     steps.add(context.agenda::close); // ends the waits that no node has answered

@@ -6,8 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.By;
-import io.redlock.Lease;
-import io.redlock.ReleaseResult;
 import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -15,10 +13,9 @@ import io.redlock.spi.NodeRequest.Grant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,46 +25,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AttemptTest {
 
   private final Bed bed = new Bed(3);
-  private final List<AttemptEnd> outcomes = new ArrayList<>();
-
-  private Owner owner() {
-    return owner(bed);
-  }
-
-  /** Returns an owner that has not started. */
-  static Owner owner(Bed bed) {
-    List<String> names = bed.context.settings.names(Bed.REQUEST);
-    return new Owner(bed.context, names, "owner-1", null, bed.context.listeners, Bed.REQUEST);
-  }
-
-  private void start() {
-    start(owner());
-  }
-
-  private void start(Owner owner) {
-    Attempt.Caller caller =
-        new Attempt.Caller() {
-          @Override
-          public void attempted(AttemptEnd end) {
-            outcomes.add(end);
-          }
-
-          @Override
-          public void failed(Throwable why) {
-            Assertions.fail(why);
-          }
-
-          @Override
-          public boolean hasTaken(Lease lease) {
-            return true;
-          }
-        };
-    Attempt.start(owner, Bed.REQUEST, Bed.REQUEST.resources(), caller);
-  }
+  private final AcquireCall call = new AcquireCall(bed.context, Bed.REQUEST);
 
   private AttemptEnd outcome() {
-    assertEquals(1, outcomes.size(), "an attempt has one outcome");
-    return outcomes.get(0);
+    return Objects.requireNonNull(call.refusal());
   }
 
   private List<Grant> grants(int node) {
@@ -86,7 +47,7 @@ class AttemptTest {
     AtomicInteger begun = new AtomicInteger();
     bed.whenCounted =
         () -> {
-          if (Bed.isIn(Fanout.class, "<init>") && begun.incrementAndGet() == round) {
+          if (Bed.isIn(Owner.Round.class, "<init>") && begun.incrementAndGet() == round) {
             throw new OutOfMemoryError("memory is short");
           }
         };
@@ -105,27 +66,8 @@ class AttemptTest {
   }
 
   @Test
-  void attemptThatEndsWhileItIsSentGoesToNoFurtherNodeAndIsReleasedBehindItsGrants() {
-    Owner owner = owner();
-    bed.node(1).script(request -> ended(owner, request));
-    start(owner);
-    assertEquals("ab", bed.releasedOn());
-    assertEquals(List.of(), grants(2));
-    bed.script(Bed::yes);
-    settle();
-  }
-
-  private static @Nullable NodeReply ended(Owner owner, NodeRequest request) {
-    if (request instanceof Grant) {
-      owner.end();
-      return null;
-    }
-    return Bed.yes(request);
-  }
-
-  @Test
   void leaseThatNoMemoryPassesOnIsReleasedAndHoldsUpNobody() {
-    bed.whenCounted = () -> shortOfMemoryIn(Fanout.class, "votes");
+    bed.whenCounted = () -> shortOfMemoryIn(Owner.Round.class, "votes");
     bed.script(Bed::yes);
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
     assertTrue(call.isCompletedExceptionally());
@@ -171,15 +113,15 @@ class AttemptTest {
 
   @Test
   void answerBetweenTheDecisionAndItsReportDoesNotCount() {
-    start();
+    call.start();
     bed.answerGrants(NodeReply.GRANTED, 0);
     whenTheLeaseBegins(bed, () -> bed.answerGrants(NodeReply.GRANTED, 2));
     bed.answerGrants(NodeReply.GRANTED, 1);
     assertEquals(
         "2 of 3 granted, 2 needed (a granted 0µs, b granted 0µs, c not awaited)",
-        outcome().result().votes().toString());
+        Bed.now(call.result()).votes().toString());
     bed.script(Bed::yes);
-    outcome().lease().close();
+    AcquireCallTest.lease(call.result()).close();
     assertEquals("abc", bed.releasedOn());
   }
 
@@ -194,7 +136,7 @@ class AttemptTest {
   })
   void shortestLifeOfAHoldersKeyCountsAndTheRestOfAnAbstentionDoesNot(
       long first, long second, long shortest) {
-    start();
+    call.start();
     bed.answerGrants(NodeReply.abstain(100, "restarted"), 0);
     bed.answerGrants(NodeReply.held(first, 5, ""), 1);
     bed.answerGrants(NodeReply.held(second, 5, ""), 2);
@@ -203,7 +145,7 @@ class AttemptTest {
 
   @Test
   void refusedByAllItIsBehindOthersAndKeepsItsPlace() {
-    start();
+    call.start();
     bed.answerGrants(NodeReply.heldBy(4_000, 5, "one"), 0, 1, 2);
     assertTrue(outcome().isBehindOthers());
     assertTrue(outcome().keepsPlace());
@@ -212,7 +154,7 @@ class AttemptTest {
 
   @Test
   void withoutAQuorumAtWorkItIsNotBehindOthersAndLosesItsPlace() {
-    start();
+    call.start();
     bed.answerGrants(NodeReply.unreachable("refused connection"), 0, 1);
     assertEquals(Decision.UNAVAILABLE, outcome().decision());
     assertFalse(outcome().isBehindOthers());
@@ -222,7 +164,7 @@ class AttemptTest {
 
   @Test
   void tooSlowItLosesItsPlaceWhichWouldOnlyBlockOthers() {
-    start();
+    call.start();
     bed.script(Bed::yes);
     bed.time.pause(Duration.ofSeconds(9));
     bed.answerGrants(NodeReply.GRANTED, 0, 1);
@@ -232,21 +174,8 @@ class AttemptTest {
 
   @Test
   void restOfTheFirstTicketCountsLikeTheLifeOfAKey() {
-    start();
+    call.start();
     bed.answerGrants(NodeReply.waiting(400), 0, 1);
     assertEquals(400, outcome().heldRemainingMillis());
-  }
-
-  @Test
-  void abandonedBeforeItsStartSendsNothing() {
-    Owner owner = owner();
-    assertEquals(ReleaseResult.NOT_HELD, Bed.now(owner.end()));
-    assertEquals(0, bed.time.tasks());
-    List<String> told = new ArrayList<>();
-    owner.whenReleaseSent(() -> told.add("sent"));
-    assertEquals(List.of("sent"), told);
-    start(owner);
-    settle();
-    assertEquals(List.of(), bed.journal);
   }
 }

@@ -81,11 +81,12 @@ class HeldLeaseTest {
   void endThatIsAskedForWhileItComesIsPassedToTheExecutorOnce() {
     List<Runnable> tasks = new ArrayList<>();
     Bed other = new Bed(3, tasks::add, new RedlockListener() {});
-    Owner owner = AttemptTest.owner(other);
+    List<String> names = List.of("orders/42");
+    Owner owner = new Owner(other.context, names, "o", null, other.context.listeners, Bed.REQUEST);
     Ending ending = new Ending(lease, owner, 0);
     LeaseEnd how = new LeaseEnd(Cause.RELEASED, "by its holder");
     synchronized (owner) {
-      ending.come(how);
+      owner.ends(how);
     }
     ending.stage().thenAccept(ends::add);
     ending.report();
@@ -134,7 +135,7 @@ class HeldLeaseTest {
     CompletableFuture<ExtendResult> extension = extend();
     bed.whenCounted =
         () -> {
-          if (Bed.isIn(Fanout.class, "votes")) {
+          if (Bed.isIn(Owner.Round.class, "votes")) {
             throw new OutOfMemoryError("memory is short");
           }
         };
@@ -257,7 +258,7 @@ class HeldLeaseTest {
   void onlyTheFirstEndOfALeaseMovesTheLine() {
     LeaseRequest patient = Bed.REQUEST.waitUpTo(Duration.ofMinutes(1));
     LeaseEnd how = new LeaseEnd(Cause.CLOSED, "for a test");
-    List<Consumer<HeldLease>> ways = List.of(HeldLease::close, held -> held.lose(how));
+    List<Consumer<HeldLease>> ways = List.of(HeldLease::close, held -> held.owner.lose(how));
     for (Consumer<HeldLease> first : ways) {
       for (Consumer<HeldLease> again : ways) {
         Bed other = new Bed(3);

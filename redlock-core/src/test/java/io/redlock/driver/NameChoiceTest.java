@@ -28,9 +28,10 @@ class NameChoiceTest {
     return Scenes.of("driver/NameChoice.txt", Life::new);
   }
 
-  private static NameChoice choice(int count) {
+  private static NameChoice choice(int count, RandomGenerator random) {
     List<String> names = IntStream.range(0, count).mapToObj(name -> "n" + name).toList();
-    return new NameChoice(names, names.stream().map(name -> "app:" + name).toList());
+    return new NameChoice(
+        names, names.stream().map(name -> "app:" + name).toList(), random, Long.MAX_VALUE);
   }
 
   @Test
@@ -38,8 +39,8 @@ class NameChoiceTest {
     RandomGenerator random = new SplittableRandom(7);
     Set<String> first = new HashSet<>();
     for (int i = 0; i < 100; i++) {
-      NameChoice choice = choice(4);
-      choice.begin(random, "app:n2"::equals);
+      NameChoice choice = choice(4, random);
+      choice.begin(1, "app:n2"::equals, 0);
       choice.next();
       first.add(choice.current());
     }
@@ -53,16 +54,17 @@ class NameChoiceTest {
     private static final long DOUBTFUL = -3;
 
     private final RandomGenerator random = new SplittableRandom(7);
-    private NameChoice choice = choice(0);
+    private NameChoice choice = choice(0, random);
+    private int plan;
     private long nowNanos;
 
     @Override
     public List<String> act(String command, String rest) {
       List<String> words = rest.isEmpty() ? List.of() : Arrays.asList(rest.split(" "));
       switch (command) {
-        case "names" -> choice = choice(Integer.parseInt(rest));
-        case "begin" -> choice.begin(random, key -> words.contains(name(key)));
-        case "begin-all-but" -> choice.begin(random, key -> !words.contains(name(key)));
+        case "names" -> choice = choice(Integer.parseInt(rest), random);
+        case "begin" -> choice.begin(++plan, key -> words.contains(name(key)), nowNanos);
+        case "begin-all-but" -> choice.begin(++plan, key -> !words.contains(name(key)), nowNanos);
         case "refused" -> choice.refused(Long.parseLong(rest), nowNanos);
         case "look" -> look(words);
         case "pass" -> nowNanos += Long.parseLong(rest) * 1_000_000;

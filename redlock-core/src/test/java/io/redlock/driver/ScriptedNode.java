@@ -131,7 +131,8 @@ final class ScriptedNode implements LockNode {
   /** Returns true if this thread is handling an answer to any request so far. */
   boolean isBooking() {
     return calls.stream()
-        .anyMatch(call -> call.handler instanceof Fanout fanout && Thread.holdsLock(fanout.owner));
+        .anyMatch(
+            call -> call.handler instanceof Owner.Round round && Thread.holdsLock(round.owner));
   }
 
   void becomes(NodeStatus.State state) {
