@@ -87,7 +87,7 @@ final class Agenda {
       } catch (Throwable e) {
         synchronized (this) {
           isDrained = false;
-          agenda.planAgain(this);
+          again();
         }
         Log.failure(this, e);
       }
@@ -109,13 +109,18 @@ final class Agenda {
         report.run();
         isDone = true;
       } catch (Throwable e) {
-        agenda.planAgain(this);
+        again();
         Log.failure(this, e);
       }
       synchronized (this) {
         reports--;
         return isDone && claim();
       }
+    }
+
+    /** Has it drained when the timer strikes next. */
+    final void again() {
+      agenda.planAgain(this);
     }
 
     private synchronized boolean claim() {

@@ -1,7 +1,6 @@
 package io.redlock.driver;
 
 import io.redlock.LeaseEnd;
-import io.redlock.spi.Scheduler;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
@@ -14,20 +13,15 @@ import org.jspecify.annotations.Nullable;
  * user's executor, because an executor may run it at once. Losses have threads of their own, so
  * that no other user code delays them.
  */
-final class Callbacks {
-
-  private static final long RETRY_NANOS = 100_000_000;
+final class Callbacks extends Agenda.Item {
 
   private final SystemSources.Threads losses;
   private final SystemSources.Threads others;
   private final Executor executor;
   private final boolean direct;
-  private final Scheduler scheduler;
-  private final Runnable retry = () -> check(Long.MAX_VALUE);
 
   private @Nullable Callback stranded; // guarded by this; the first of those without a thread
   private @Nullable Callback lastStranded; // guarded by this
-  private boolean isRetryPlanned; // guarded by this
 
   /**
    * @param executor runs user code; {@code Runnable::run} for the threads of this object
@@ -36,34 +30,24 @@ final class Callbacks {
   Callbacks(
       Executor executor,
       boolean direct,
-      Scheduler scheduler,
+      Agenda agenda,
       SystemSources.Threads losses,
       SystemSources.Threads others) {
+    super(agenda);
     this.losses = losses;
     this.others = others;
     this.executor = executor;
     this.direct = direct;
-    this.scheduler = scheduler;
+    enter();
   }
 
-  /**
-   * Starts threads again for callbacks for which memory was short, and warns of those that have run
-   * for so long. Called about once a second.
-   */
+  /** Returns true if the executor is called at once. */
+  boolean isDirect() {
+    return direct;
+  }
+
+  /** Warns of callbacks that have run for so long. Called about once a second. */
   void check(long longNanos) {
-    Callback callback;
-    synchronized (this) {
-      callback = stranded;
-      stranded = null;
-      lastStranded = null;
-      isRetryPlanned = false;
-    }
-    while (callback != null) {
-      Callback next = callback.next;
-      callback.next = null;
-      start(callback);
-      callback = next;
-    }
     losses.check(longNanos);
     others.check(longNanos);
   }
@@ -121,18 +105,17 @@ final class Callbacks {
     }
   }
 
-  /**
-   * Starts a thread for a callback now or later. Never throws, and needs no memory to try again.
-   */
+  /** Starts a thread for a callback now or later. Never throws. */
   private void start(Callback callback) {
     try {
       callback.threads.execute(callback);
     } catch (Throwable e) { // no memory for a thread
-      strand(callback, e);
+      strand(callback);
+      Log.failure(this, e);
     }
   }
 
-  private void strand(Callback callback, Throwable why) {
+  private void strand(Callback callback) {
     synchronized (this) {
       if (lastStranded == null) {
         stranded = callback;
@@ -140,17 +123,25 @@ final class Callbacks {
         lastStranded.next = callback;
       }
       lastStranded = callback;
-      if (isRetryPlanned) {
-        return;
+    }
+    again();
+  }
+
+  @Override
+  boolean step(long nowNanos, long nowWallMicros) {
+    Callback first;
+    synchronized (this) {
+      first = stranded;
+      if (first == null) {
+        return rests(nowNanos, Agenda.NEVER);
       }
-      isRetryPlanned = true;
     }
-    try {
-      scheduler.schedule(retry, RETRY_NANOS);
-      Log.LOG.error("No thread could be started for a callback; this is tried again", why);
-    } catch (OutOfMemoryError e) { // even a line takes memory: the check of a second tries again
-      return;
+    first.threads.execute(first);
+    synchronized (this) {
+      stranded = first.next;
+      lastStranded = stranded == null ? null : lastStranded;
     }
+    return true;
   }
 
   private boolean handOver(Callback callback) {
@@ -235,5 +226,10 @@ final class Callbacks {
         future.completeExceptionally(e);
       }
     }
+  }
+
+  @Override
+  public String toString() {
+    return "the threads for callbacks";
   }
 }

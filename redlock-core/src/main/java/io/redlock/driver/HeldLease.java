@@ -167,12 +167,23 @@ final class HeldLease implements Lease {
 
   @Override
   public ExtendResult extend(Duration ttl) throws InterruptedException {
-    return Blocking.await(checkedExtension(ttl), context.scheduler);
+    return looked(Blocking.await(checkedExtension(ttl), context.scheduler));
   }
 
   @Override
   public CompletableFuture<ExtendResult> extendAsync(Duration ttl) {
-    return context.callbacks.pass(checkedExtension(ttl));
+    return context.callbacks.pass(checkedExtension(ttl), this::looked);
+  }
+
+  /**
+   * Returns what the holder gets, on the thread that hands it over: the lease may be lost by now.
+   */
+  private ExtendResult looked(ExtendResult result) {
+    if (result.outcome() != ExtendResult.Outcome.EXTENDED || isValid()) {
+      return result;
+    }
+    owner.wake();
+    return owner.isReleased() ? result : ExtendResult.lost(result.votes());
   }
 
   private CompletableFuture<ExtendResult> checkedExtension(Duration ttl) {

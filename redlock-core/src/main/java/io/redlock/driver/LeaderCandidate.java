@@ -4,10 +4,11 @@ import io.redlock.AcquireResult;
 import io.redlock.Leadership;
 import io.redlock.LeaseRequest;
 import io.redlock.spi.HolderLabel;
-import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -16,11 +17,11 @@ import org.jspecify.annotations.Nullable;
  * A candidate for leadership: acquires a lease again and again, until it is closed. Each lease is a
  * term, and has a thread for the work.
  */
-final class LeaderCandidate implements Leadership {
+final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);
 
-  /** The delay of the end of a pause after which a check ends it. */
+  /** The time within which a thread is to end the pause; then another one does. */
   private static final long PATIENCE_NANOS = 1_000_000_000;
 
   private final ServiceContext context;
@@ -34,7 +35,6 @@ final class LeaderCandidate implements Leadership {
   private @Nullable AcquireCall call; // guarded by this; the last one
   private boolean isCallStarted; // guarded by this
   private @Nullable LeaderTerm term; // guarded by this; null unless this candidate holds a lease
-  private @Nullable Cancellable pause; // guarded by this
   private long dueNanos; // guarded by this; the end of the pause
   private boolean closed; // guarded by this
 
@@ -58,6 +58,7 @@ final class LeaderCandidate implements Leadership {
       Work work,
       Function<LeaseRequest, AcquireCall> calls,
       ThreadFactory threads) {
+    super(context.agenda);
     LeaseRequest patient = request.fair().waitUpTo(ENDLESS);
     this.context = context;
     this.request = patient.renewFor().isPresent() ? patient : patient.renewFor(ENDLESS);
@@ -69,19 +70,22 @@ final class LeaderCandidate implements Leadership {
 
   /** Makes the first call; if that throws, this candidate is over. */
   void begin() {
+    enter();
+    boolean hasBegun = false;
     try {
       call();
-    } catch (Throwable e) {
+      hasBegun = true;
+    } finally {
       synchronized (this) {
-        phase = Phase.OVER;
+        phase = hasBegun ? phase : Phase.OVER;
       }
-      throw e;
+      drain();
     }
   }
 
   private void call() {
     AcquireCall next = calls.apply(request);
-    next.result().whenComplete((result, failure) -> called(next, result, failure));
+    next.result().whenComplete((result, failure) -> drain());
     synchronized (this) {
       phase = Phase.CALLS;
       call = next;
@@ -98,14 +102,18 @@ final class LeaderCandidate implements Leadership {
     }
   }
 
-  private void called(
-      AcquireCall done, @Nullable AcquireResult result, @Nullable Throwable failure) {
-    AcquireResult taken = result == null ? null : done.take(result);
-    if (taken != null && taken.lease().isPresent()) {
-      lead(done, (HeldLease) taken.lease().get());
-    } else { // its wait has no end
-      failed(done, failure);
+  private void called(AcquireCall done) {
+    Throwable failure = null;
+    try {
+      AcquireResult taken = done.take(done.result().join());
+      if (taken.lease().isPresent()) {
+        lead(done, (HeldLease) taken.lease().get());
+        return;
+      } // else it is too late: its wait has no end
+    } catch (CompletionException | CancellationException e) {
+      failure = e.getCause() == null ? e : e.getCause();
     }
+    failed(done, failure);
   }
 
   private void failed(@Nullable AcquireCall done, @Nullable Throwable failure) {
@@ -116,9 +124,10 @@ final class LeaderCandidate implements Leadership {
       }
       goesOn = !closed && !context.closed.get();
       callLater(goesOn); // first, because even a line takes memory
-      if (closed) {
-        return;
-      }
+    }
+    drain();
+    if (isClosed()) {
+      return;
     }
     if (goesOn) {
       Log.LOG.warn("{} could not campaign; it tries again", this, failure);
@@ -131,14 +140,11 @@ final class LeaderCandidate implements Leadership {
   private void callLater(boolean goesOn) {
     assert Thread.holdsLock(this);
     phase = goesOn ? Phase.PAUSES : Phase.OVER;
-    if (goesOn) {
-      dueNanos = context.ticker.monotonicNanos() + ttlNanos / 3;
-      pause = context.scheduler.schedule(this::comeDue, ttlNanos / 3);
-    }
+    dueNanos = context.ticker.monotonicNanos() + ttlNanos / 3;
   }
 
-  private void comeDue() {
-    context.callbacks.alone(threads, this::callAgain);
+  private synchronized boolean isClosed() {
+    return closed;
   }
 
   private void callAgain() {
@@ -155,42 +161,42 @@ final class LeaderCandidate implements Leadership {
     }
   }
 
-  /**
-   * Goes on where memory was too short to go on. Called about once a second.
-   *
-   * @return false if this candidate does nothing more
-   */
-  boolean check() {
+  @Override
+  boolean step(long nowNanos, long nowWallMicros) {
     AcquireCall done = null;
-    LeaderTerm led = null;
-    boolean isOverdue = false;
+    LeaderTerm over = null;
     synchronized (this) {
       switch (phase) {
-        case STARTS -> {}
-        case CALLS -> done = call;
-        case LEADS -> led = term;
-        case PAUSES ->
-            isOverdue = context.ticker.monotonicNanos() - dueNanos > PATIENCE_NANOS && !closed;
-        case OVER -> {
-          return false;
+        case CALLS -> done = call != null && call.result().isDone() ? call : null;
+        case LEADS -> over = term != null && term.isToRelease() ? term : null;
+        case PAUSES -> {
+          if (nowNanos - dueNanos < 0) {
+            return rests(nowNanos, dueNanos - nowNanos);
+          }
+          dueNanos = nowNanos + PATIENCE_NANOS; // no thread may start
         }
+        case OVER -> {
+          return leaves();
+        }
+        case STARTS -> {}
+      }
+      if (done == null && over == null && phase != Phase.PAUSES) {
+        return rests(nowNanos, Agenda.NEVER);
       }
     }
-    if (done != null && done.result().isDone()) {
-      AcquireCall known = done;
-      known.result().whenComplete((result, failure) -> called(known, result, failure));
-    }
-    if (led != null) {
-      led.check();
-    }
-    if (isOverdue) {
-      comeDue();
+    if (done != null) {
+      called(done);
+    } else if (over != null) {
+      over.release();
+    } else {
+      context.callbacks.alone(threads, this::callAgain);
     }
     return true;
   }
 
   private void lead(AcquireCall done, HeldLease lease) {
-    LeaderTerm next = new LeaderTerm(context, lease, this, work, request.ttl(), this::released);
+    LeaderTerm next =
+        new LeaderTerm(context, lease, this, work, request.ttl(), this::drain, this::released);
     boolean wanted;
     synchronized (this) {
       if (phase != Phase.CALLS || call != done) {
@@ -224,6 +230,7 @@ final class LeaderCandidate implements Leadership {
     synchronized (this) {
       callLater(!closed);
     }
+    drain();
   }
 
   @Override
@@ -271,10 +278,8 @@ final class LeaderCandidate implements Leadership {
       if (phase == Phase.PAUSES) {
         phase = Phase.OVER;
       }
-      if (pause != null) {
-        pause.cancel();
-      }
     }
+    drain();
     LeaderTerm current = term();
     if (current != null) {
       current.stop("its candidature was closed");

@@ -12,24 +12,22 @@ import org.jspecify.annotations.Nullable;
 /** The time of a lease: its work starts, is asked to stop, ends; then the lease is released. */
 final class LeaderTerm implements Runnable {
 
-  /** The time after the end of the work after which a check releases the lease again. */
-  private static final long PATIENCE_NANOS = 1_000_000_000;
-
   final HeldLease lease;
   private final ServiceContext context;
   private final Leadership candidate;
   private final Leadership.Work work;
   private final Duration ttl;
+  private final Runnable whenOver;
   private final Consumer<LeaderTerm> whenReleased;
   private final CompletableFuture<Void> over = new CompletableFuture<>();
   private @Nullable Thread thread; // guarded by this; null unless the work runs
   private @Nullable Cancellable warning; // guarded by this; for work that does not stop
   private boolean wanted = true; // guarded by this; false once the work was asked to stop
-  private boolean isOver; // guarded by this; the work has ended, or did not start
-  private long overSinceNanos; // guarded by this
+  private boolean isToRelease; // guarded by this; the work has ended, or did not start
 
   /**
    * @param ttl that of the lease
+   * @param whenOver called when the work has ended: {@link #release} is due
    * @param whenReleased called when the lease was released; perhaps twice
    */
   LeaderTerm(
@@ -38,12 +36,14 @@ final class LeaderTerm implements Runnable {
       Leadership candidate,
       Leadership.Work work,
       Duration ttl,
+      Runnable whenOver,
       Consumer<LeaderTerm> whenReleased) {
     this.context = context;
     this.lease = lease;
     this.candidate = candidate;
     this.work = work;
     this.ttl = ttl;
+    this.whenOver = whenOver;
     this.whenReleased = whenReleased;
   }
 
@@ -122,30 +122,26 @@ final class LeaderTerm implements Runnable {
       ownWill = wanted;
       wanted = false;
       thread = null;
-      isOver = true;
-      overSinceNanos = context.ticker.monotonicNanos();
+      isToRelease = true;
       if (warning != null) {
         warning.cancel();
       }
     }
-    release();
+    whenOver.run();
     if (ownWill) {
       Log.LOG.info("{} no longer leads: its work has ended", candidate);
     }
   }
 
-  private void release() {
-    lease.releasing().whenComplete((result, failure) -> whenReleased.accept(this));
+  synchronized boolean isToRelease() {
+    return isToRelease;
   }
 
-  /** Goes on where memory was too short to release the lease. */
-  void check() {
-    long overNanos;
+  /** Releases the lease; done again if it throws. */
+  void release() {
+    lease.releasing().whenComplete((result, failure) -> whenReleased.accept(this));
     synchronized (this) {
-      overNanos = isOver ? context.ticker.monotonicNanos() - overSinceNanos : 0;
-    }
-    if (overNanos > PATIENCE_NANOS) {
-      release();
+      isToRelease = false;
     }
   }
 

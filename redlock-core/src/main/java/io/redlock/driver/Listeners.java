@@ -8,6 +8,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The listeners of a lock service, or of one call. They are user code: what one throws is logged
@@ -80,24 +81,31 @@ final class Listeners {
     }
 
     private void run() {
-      Runnable next;
-      synchronized (this) {
-        next = waiting.poll();
-      }
+      boolean isDone = false;
+      boolean goesOn = false;
       try {
-        if (next != null) { // another thread has it, if memory was short
-          next.run();
-        }
+        do {
+          Runnable next = next();
+          if (next != null) { // another thread has it, if memory was short
+            next.run();
+          }
+          goesOn = goesOn();
+        } while (goesOn && callbacks.isDirect()); // no stack grows with the events
+        isDone = true;
       } finally {
-        boolean goesOn;
-        synchronized (this) {
-          goesOn = !waiting.isEmpty();
-          isRunning = goesOn;
-        }
-        if (goesOn) {
+        if (isDone ? goesOn : goesOn()) {
           goOn();
         }
       }
+    }
+
+    private synchronized @Nullable Runnable next() {
+      return waiting.poll();
+    }
+
+    private synchronized boolean goesOn() {
+      isRunning = !waiting.isEmpty();
+      return isRunning;
     }
 
     synchronized void closed() {

@@ -50,6 +50,8 @@ class LocalQueue {
   volatile long holder; // the thread whose blocking call acquired the last lease; 0 if none
   long delayNanos;
   @Nullable AttemptEnd refusal; // of the last attempt, if it failed
+  boolean isBehind; // a failure kept it from calling those that wait
+  @Nullable LocalQueue nextBehind;
 
   LocalQueue(List<String> names) {
     this.names = names;
@@ -85,11 +87,6 @@ class LocalQueue {
 
   boolean mayAsk(Waiter call) {
     return leases == 0 && head() == call;
-  }
-
-  /** Returns true if a call may be waiting to be called. */
-  boolean isDue() {
-    return hasMoved;
   }
 
   /** Takes the next call that may ask, if any. */
@@ -132,11 +129,6 @@ class LocalQueue {
     @Nullable Waiter next() {
       Waiter next = opened.poll();
       return next == null ? super.next() : next;
-    }
-
-    @Override
-    boolean isDue() {
-      return super.isDue() || !opened.isEmpty();
     }
 
     /** Lets all ask, unless a lease is in the way. */

@@ -3,7 +3,6 @@ package io.redlock.driver;
 import io.redlock.driver.LocalQueue.Readers;
 import io.redlock.driver.LocalQueue.Waiter;
 import io.redlock.text.Brief;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -43,7 +42,7 @@ final class LocalQueues {
   /** The queues of calls that want any one of several names, by each of those. */
   private final Map<String, Set<LocalQueue>> choices = new HashMap<>(); // guarded by this
 
-  private boolean isBehind; // guarded by this; what followed the end of a lease had no memory
+  private @Nullable LocalQueue behind; // guarded by this; the first of those that are
 
   /** Returns true if no call waits and nothing is leased. */
   synchronized boolean isEmpty() {
@@ -179,27 +178,54 @@ final class LocalQueues {
         });
   }
 
-  /**
-   * Records that such a lease has ended and its release, if any, was sent. If memory is too short
-   * to call those that wait, a check does it.
-   */
+  /** Records that such a lease has ended and its release, if any, was sent. */
   void ended(LocalQueue held) {
+    synchronized (this) {
+      held.leases--;
+    }
+    passOn(held);
+  }
+
+  /** Calls those that a queue holds up no more. If that throws, a check does it again. */
+  private void passOn(LocalQueue held) {
     try {
-      passOn(held);
-    } catch (Throwable e) {
-      synchronized (this) {
-        isBehind = true;
-      }
+      callAll(held);
+    } catch (Throwable e) { // of those that wait, or no memory
+      leaveBehind(held);
       throw e;
     }
   }
 
-  private void passOn(LocalQueue held) {
+  private synchronized void leaveBehind(LocalQueue queue) {
+    if (!queue.isBehind) {
+      queue.isBehind = true;
+      queue.nextBehind = behind; // takes no memory
+      behind = queue;
+    }
+  }
+
+  private synchronized @Nullable LocalQueue takeBehind() {
+    LocalQueue first = behind;
+    if (first != null) {
+      behind = first.nextBehind;
+      first.nextBehind = null;
+      first.isBehind = false;
+    }
+    return first;
+  }
+
+  /** Calls the heads of queues for which that failed. Called about once a second. */
+  void check() {
+    for (LocalQueue queue = takeBehind(); queue != null; queue = takeBehind()) {
+      passOn(queue);
+    }
+  }
+
+  private void callAll(LocalQueue held) {
     LocalQueue exclusive;
     LocalQueue shared;
     boolean readersFirst;
     synchronized (this) {
-      held.leases--; // first: what follows takes memory
       exclusive = endedAlone(held);
       shared = endedForReaders(held);
       readersFirst = exclusive != null && shared != null && shared.isBefore(exclusive);
@@ -267,11 +293,11 @@ final class LocalQueues {
     }
     try {
       while (callNext(queue)) {}
-    } catch (Throwable e) {
+    } catch (Throwable e) { // the same
       synchronized (this) {
-        queue.hasMoved = true; // a check calls its head
         queue.isHandedOn = false;
       }
+      leaveBehind(queue);
       throw e;
     }
   }
@@ -298,46 +324,12 @@ final class LocalQueues {
     return isClaimed;
   }
 
-  /** Calls the heads for which memory was too short. Called about once a second. */
-  void check() {
-    catchUp();
-    for (LocalQueue queue = stuck(); queue != null; queue = stuck()) {
-      handOn(queue);
-    }
-  }
-
-  /** Moves all queues, since nobody knows which of them an ended lease has left behind. */
-  private synchronized void catchUp() {
-    if (isBehind) {
-      readers.forEach((names, queue) -> queue.leases = leases(names));
-      readers.values().forEach(queue -> move(queue, 0));
-      queues.values().forEach(queue -> move(queue, 0));
-      queues.values().removeIf(queue -> queue.isEmpty() && queue.leases == 0);
-      isBehind = false;
-    }
-  }
-
-  private synchronized @Nullable LocalQueue stuck() {
-    LocalQueue stuck = stuck(queues.values());
-    return stuck == null ? stuck(readers.values()) : stuck;
-  }
-
-  private @Nullable LocalQueue stuck(Collection<? extends LocalQueue> among) {
-    assert Thread.holdsLock(this);
-    for (LocalQueue queue : among) {
-      if (queue.isDue() && !queue.isHandedOn) {
-        return queue;
-      }
-    }
-    return null;
-  }
-
   private void removeIfEmpty(LocalQueue queue) {
     if (queue.isEmpty()) {
       if (queue instanceof Readers) {
-        readers.remove(queue.names);
+        readers.remove(queue.names, queue);
       } else if (queue.leases == 0) {
-        queues.remove(queue.names);
+        queues.remove(queue.names, queue);
       }
     }
   }

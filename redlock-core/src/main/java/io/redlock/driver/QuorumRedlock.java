@@ -22,9 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
@@ -35,7 +33,6 @@ final class QuorumRedlock implements Redlock {
 
   private final ServiceContext context;
 
-  private final Set<LeaderCandidate> candidates = ConcurrentHashMap.newKeySet();
   private final QuorumWatch quorumWatch;
   private final Operations operations;
   private final ReentrantLease.Holds holds = new ReentrantLease.Holds();
@@ -65,7 +62,6 @@ final class QuorumRedlock implements Redlock {
     context.scheduler.watch(context::checkCallbacks);
     context.scheduler.watch(context.queues::check);
     context.scheduler.watch(() -> context.calls.keySet().forEach(AcquireCall::check));
-    context.scheduler.watch(() -> candidates.removeIf(candidate -> !candidate.check()));
     for (int node = 0; node < context.nodes.size(); node++) {
       context.nodes.get(node).start(context.ticker, context.scheduler, new NodeObserver(node));
     }
@@ -235,7 +231,6 @@ final class QuorumRedlock implements Redlock {
               thread.setContextClassLoader(classes);
               return thread;
             });
-    candidates.add(candidate);
     candidate.begin();
     return candidate;
   }

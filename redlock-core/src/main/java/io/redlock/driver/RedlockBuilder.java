@@ -331,7 +331,8 @@ public final class RedlockBuilder implements RedlockSettings {
     Scheduler timers = scheduler != null ? scheduler : SystemSources.scheduler();
     boolean isDirect = scheduler != null && callbackExecutor != null;
     Executor executor = callbackExecutor == null ? Runnable::run : callbackExecutor;
-    Callbacks callbacks = new Callbacks(executor, isDirect, timers, losses, others);
+    Agenda agenda = new Agenda(timers, ticker);
+    Callbacks callbacks = new Callbacks(executor, isDirect, agenda, losses, others);
     ServiceContext context =
         new ServiceContext(
             all(),
@@ -343,7 +344,8 @@ public final class RedlockBuilder implements RedlockSettings {
             new OwnerIds(HolderLabel.prefix(values.find(Setting.HOLDER).orElse("")), ownerIds),
             retryStrategy,
             callbacks,
-            listeners);
+            listeners,
+            agenda);
     QuorumRedlock redlock = new QuorumRedlock(context);
     redlock.start();
     return redlock;

@@ -66,7 +66,8 @@ final class ServiceContext {
       OwnerIds ownerIds,
       RetryStrategy retryStrategy,
       Callbacks callbacks,
-      List<RedlockListener> listeners) {
+      List<RedlockListener> listeners,
+      Agenda agenda) {
     this.nodes = nodes;
     this.quorum = quorum;
     this.settings = settings;
@@ -79,7 +80,7 @@ final class ServiceContext {
     this.callbacks = callbacks;
     this.listeners = new Listeners(listeners, callbacks);
     clock = new MedianClock(nodes, quorum, ticker, settings.skewMicros());
-    agenda = new Agenda(scheduler, ticker);
+    this.agenda = agenda;
     noVotes = votes(List.of());
     fairWaiters = new FairWaiters(this.ownerIds);
   }

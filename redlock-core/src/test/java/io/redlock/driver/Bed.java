@@ -16,7 +16,6 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
-import io.redlock.spi.Scheduler;
 import java.time.Duration;
 import java.util.AbstractList;
 import java.util.ArrayList;
@@ -127,6 +126,7 @@ final class Bed {
             -1,
             0,
             "app:");
+    Agenda agenda = new Agenda(time, time);
     context =
         new ServiceContext(
             new AbstractList<>() {
@@ -149,18 +149,19 @@ final class Bed {
             new SplittableRandom(7),
             new OwnerIds("", () -> ownerIds.get()),
             retryStrategy,
-            callbacks(callbackExecutor, true, time),
-            List.of(listener == null ? new Recorder() : listener));
+            callbacks(callbackExecutor, true, agenda),
+            List.of(listener == null ? new Recorder() : listener),
+            agenda);
     redlock = new QuorumRedlock(context);
     redlock.start();
   }
 
   /** Returns callbacks with the threads of a lock service. */
-  static Callbacks callbacks(Executor executor, boolean direct, Scheduler scheduler) {
+  static Callbacks callbacks(Executor executor, boolean direct, Agenda agenda) {
     return new Callbacks(
         executor,
         direct,
-        scheduler,
+        agenda,
         new SystemSources.Threads(LibraryThread.named("redlock-losses")),
         new SystemSources.Threads(LibraryThread.named("redlock-callbacks")));
   }

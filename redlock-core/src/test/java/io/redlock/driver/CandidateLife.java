@@ -120,7 +120,8 @@ final class CandidateLife implements Scenes.Actor {
         closing.join(60_000);
         yield closing.isAlive() ? "waits" : "closed";
       }
-      case "over?" -> candidate.check() ? "goes on" : "over";
+      case "over?" ->
+          bed.context.agenda.items(LeaderCandidate.class).isEmpty() ? "over" : "goes on";
       case "uncaught?" -> String.valueOf(uncaught);
       case "closed?" -> closing.isAlive() ? "waits" : "closed";
       case "leads?" -> candidate.isLeader() ? "leads" : "does not lead";
@@ -160,7 +161,6 @@ final class CandidateLife implements Scenes.Actor {
               thread.setUncaughtExceptionHandler((which, failure) -> uncaught = failure);
               return thread;
             });
-    bed.time.watch(candidate::check);
     candidate.begin();
   }
 

@@ -259,7 +259,7 @@ class LocalQueuesTest {
     }
     endALeaseWhileMemoryIsShort(() -> waiters.forEach(queues::join));
     queues.check();
-    assertEquals(List.of("writes", "any orders/42,other", "reads"), called);
+    assertEquals(List.of("writes", "reads", "any orders/42,other"), called);
     waiters.forEach(queues::leave);
     assertTrue(queues.isEmpty());
   }
