@@ -1,30 +1,28 @@
 package io.redlock.jedis.lane;
 
+import static io.redlock.jedis.lane.LaneLog.LOG;
+
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Work that is done in the order in which it was added, by one thread at a time and under no lock.
  * Thread-safe.
  */
-final class InOrder<T> {
+final class InOrder {
 
-  private final Consumer<T> worker;
+  private final String node;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Queue<T> work = new ArrayDeque<>(); // guarded by lock
+  private final Queue<Runnable> work = new ArrayDeque<>(); // guarded by lock
   private boolean working; // guarded by lock
 
-  /**
-   * @param worker does the work; if it throws, {@link #run} does, and the next one goes on
-   */
-  InOrder(Consumer<T> worker) {
-    this.worker = worker;
+  InOrder(String node) {
+    this.node = node;
   }
 
-  void add(T piece) {
+  void add(Runnable piece) {
     lock.lock();
     try {
       work.add(piece);
@@ -35,32 +33,22 @@ final class InOrder<T> {
 
   /** Does the work that there is, unless another thread does it. */
   void run() {
-    for (T next = next(true); next != null; next = next(false)) {
+    for (Runnable next = next(true); next != null; next = next(false)) {
       try {
-        worker.accept(next);
-      } catch (Throwable e) {
-        stop();
-        throw e;
+        next.run();
+      } catch (Throwable e) { // the next piece goes on
+        LOG.error("node {}: an observer threw, which it must not", node, e);
       }
     }
   }
 
-  private void stop() {
-    lock.lock();
-    try {
-      working = false;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private @Nullable T next(boolean isFirst) {
+  private @Nullable Runnable next(boolean isFirst) {
     lock.lock();
     try {
       if (isFirst && working) {
         return null;
       }
-      T next = work.poll();
+      Runnable next = work.poll();
       working = next != null;
       return next;
     } finally {

@@ -226,7 +226,7 @@ final class LaneCalls {
 
   private void decide(Call call, NodeReply reply) {
     if (call.state != Call.State.OVER) {
-      effects.accept(new LaneEffect.Answer(call)); // first, because it may run out of memory
+      effects.accept(shell -> shell.answer(call)); // first, because it may run out of memory
       call.decide(reply);
     }
   }

@@ -180,7 +180,7 @@ final class LaneConnection {
       audits.hasten(nowNanos); // there may be a quorum by now
     }
     calls.putReleasesFirst();
-    effects.accept(new LaneEffect.FirstAttempt());
+    effects.accept(LaneEffect.Shell::attempted);
   }
 
   /** Answers what waits for a node that must not vote: it may be the same server as another one. */
@@ -212,7 +212,8 @@ final class LaneConnection {
 
   private void leave(boolean isWhole) {
     if (batch != null) {
-      effects.accept(new LaneEffect.End(batch.wire, isWhole));
+      Wire wire = batch.wire;
+      effects.accept(shell -> shell.end(wire, isWhole));
     }
     batch = null;
     open = false;
@@ -367,7 +368,7 @@ final class LaneConnection {
     }
     if (call.invocation().hasTicket()
         && (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT)) {
-      effects.accept(new LaneEffect.Listen());
+      effects.accept(LaneEffect.Shell::listen);
     }
     health.answered(call.script, answer, nowNanos - call.sinceNanos, nowNanos);
     return answer;

@@ -33,7 +33,7 @@ final class LaneHealth {
 
   private final String node;
   private final LockNode.Observer observer;
-  private final Consumer<LaneEffect> effects;
+  private final Consumer<Runnable> reports;
   private final RoundTrips roundTrips = new RoundTrips();
   private Condition condition;
   private String lastError = "";
@@ -96,10 +96,10 @@ final class LaneHealth {
     }
   }
 
-  LaneHealth(String node, LockNode.Observer observer, Consumer<LaneEffect> effects, long nowNanos) {
+  LaneHealth(String node, LockNode.Observer observer, Consumer<Runnable> reports, long nowNanos) {
     this.node = node;
     this.observer = observer;
-    this.effects = effects;
+    this.reports = reports;
     this.condition = new Condition(State.CONNECTING, nowNanos, "", null, Standing.VOTES, Set.of());
   }
 
@@ -373,7 +373,7 @@ final class LaneHealth {
   }
 
   private void report(Runnable report) {
-    effects.accept(new LaneEffect.Report(report));
+    reports.accept(report);
   }
 
   private void log(State before, NodeStatus after, int lost) {

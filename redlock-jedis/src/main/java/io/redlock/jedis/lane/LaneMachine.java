@@ -12,6 +12,7 @@ import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * ends. Its parts decide the rest: {@link LaneCalls}, {@link LaneConnection}, {@link Introduction},
  * {@link Audits}, {@link LaneHealth} and {@link LaneTicks}.
  */
-final class LaneMachine {
+final class LaneMachine implements MachineShell.Machine {
 
   private static final long FIRST_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final long LONGEST_BACKOFF_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -40,6 +41,7 @@ final class LaneMachine {
 
   private final LaneSettings settings;
   private final RandomGenerator random;
+  private final Consumer<Runnable> inOrder;
   private final LaneHealth health;
   private final LaneCalls calls;
   private final Audits audits;
@@ -56,6 +58,9 @@ final class LaneMachine {
   private boolean closing;
   private long closeByNanos;
 
+  /**
+   * @param inOrder keeps what is to be reported, in the order of the events
+   */
   LaneMachine(
       String node,
       LaneSettings settings,
@@ -64,17 +69,19 @@ final class LaneMachine {
       Ticker ticker,
       RandomGenerator random,
       LockNode.Observer observer,
+      Consumer<Runnable> inOrder,
       long nowNanos) {
     this.settings = settings;
     this.random = random;
-    this.health = new LaneHealth(node, observer, this::add, nowNanos);
+    this.inOrder = inOrder;
+    this.health = new LaneHealth(node, observer, this::report, nowNanos);
     this.calls = new LaneCalls(settings.releaseLifeNanos(), this::add);
     this.audits =
         new Audits(
             trust,
             clock,
             ticker,
-            reason -> add(new LaneEffect.Report(() -> observer.onReset(reason))),
+            reason -> report(() -> observer.onReset(reason)),
             settings.pingNanos());
     this.ticks = new LaneTicks(settings.watchNanos(), nowNanos);
     this.connection =
@@ -86,10 +93,15 @@ final class LaneMachine {
     effects.add(effect);
   }
 
+  private void report(Runnable report) {
+    inOrder.accept(report);
+    effects.add(LaneEffect.Shell::doInOrder);
+  }
+
   // Queries of the shell.
 
-  /** Returns the effects of the events since the last call. */
-  List<LaneEffect> takeEffects() {
+  @Override
+  public List<LaneEffect> takeEffects() {
     if (effects.isEmpty()) {
       return List.of();
     }
@@ -98,9 +110,9 @@ final class LaneMachine {
     return taken;
   }
 
-  /** Returns the plan of the next tick. */
-  LaneTicks ticks() {
-    return ticks;
+  @Override
+  public long tickNanos() {
+    return ticks.nextNanos();
   }
 
   NodeStatus status(long nowNanos) {
@@ -189,7 +201,7 @@ final class LaneMachine {
 
   private void dial() {
     phase = Phase.DIALING;
-    effects.add(new LaneEffect.Dial());
+    effects.add(LaneEffect.Shell::dial);
   }
 
   private void waitForConnection(long nowNanos) {
@@ -198,9 +210,10 @@ final class LaneMachine {
   }
 
   /** Begins the introduction of a new connection, unless it comes too late. */
-  void connected(Wire fresh, long nowNanos) {
+  @Override
+  public void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING) {
-      effects.add(new LaneEffect.End(fresh, false));
+      effects.add(shell -> shell.end(fresh, false));
       return;
     }
     phase = Phase.CONNECTED;
@@ -208,7 +221,8 @@ final class LaneMachine {
   }
 
   /** Takes note that no connection could be made. */
-  void failed(Throwable why, long nowNanos) {
+  @Override
+  public void failed(Throwable why, long nowNanos) {
     if (phase == Phase.DIALING) {
       unreachable(ReplyMapper.connectFailure(why), nowNanos);
     }
@@ -217,7 +231,7 @@ final class LaneMachine {
   private void unreachable(NodeReply refusal, long nowNanos) {
     health.down(refusal, nowNanos);
     calls.refuseQueued(refusal, nowNanos);
-    effects.add(new LaneEffect.FirstAttempt());
+    effects.add(LaneEffect.Shell::attempted);
     failures++;
     pause(nowNanos);
   }
@@ -239,7 +253,8 @@ final class LaneMachine {
   }
 
   /** Takes note that the connection has ended. */
-  void lost(@Nullable Wire from, Throwable why, long nowNanos) {
+  @Override
+  public void lost(@Nullable Wire from, Throwable why, long nowNanos) {
     if (connection.isOver(from)) {
       abandon(
           connection.isOpen()
@@ -300,7 +315,8 @@ final class LaneMachine {
   // Time.
 
   /** Checks for silence, stale audits and the end of pauses. */
-  void tick(long nowNanos) {
+  @Override
+  public void tick(long nowNanos) {
     connection.paused(ticks.come(nowNanos), nowNanos);
     if (closing && nowNanos - closeByNanos >= 0) {
       end(nowNanos);
@@ -362,20 +378,21 @@ final class LaneMachine {
       return;
     }
     phase = Phase.CLOSED;
-    effects.add(new LaneEffect.Closing()); // first: a pool replaces a connection that is given up
+    effects.add(LaneEffect.Shell::closing); // first: a pool replaces a connection that is given up
     connection.close();
     health.closed(nowNanos);
     calls.answerSent(NodeReply.unknown("closed before the answer came"));
     calls.refuseAll(NodeReply.unreachable("closed"));
-    effects.add(new LaneEffect.FirstAttempt());
-    effects.add(new LaneEffect.Closed());
+    effects.add(LaneEffect.Shell::attempted);
+    effects.add(LaneEffect.Shell::closed);
   }
 
   /**
    * Starts again with a new connection after a step failed, by a defect or for lack of memory.
    * Requests in flight are answered with <i>unknown</i>.
    */
-  void fail(Throwable why, long nowNanos) {
+  @Override
+  public void fail(Throwable why, long nowNanos) {
     if (phase != Phase.NEW && phase != Phase.CLOSED) {
       giveUp(NodeReply.unreachable("the lane failed: " + why), nowNanos);
     }

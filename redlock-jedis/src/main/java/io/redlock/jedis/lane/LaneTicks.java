@@ -6,9 +6,11 @@ package io.redlock.jedis.lane;
  */
 final class LaneTicks {
 
+  /** The time of a tick that is not planned. */
+  static final long NEVER = Long.MIN_VALUE;
+
   private final long watchNanos;
   private boolean isPlanned;
-  private boolean isReplanned;
   private long nextNanos;
   private long awakeSinceNanos;
 
@@ -20,19 +22,9 @@ final class LaneTicks {
     this.awakeSinceNanos = nowNanos;
   }
 
-  /** Returns true if the next tick has changed since {@link #planned}. */
-  boolean isReplanned() {
-    return isReplanned;
-  }
-
-  /** Takes note that the shell has scheduled the next tick. */
-  void planned() {
-    isReplanned = false;
-  }
-
-  /** Returns the time of the next tick. */
+  /** Returns the time of the next tick, or {@link #NEVER}. */
   long nextNanos() {
-    return nextNanos;
+    return isPlanned ? nextNanos : NEVER;
   }
 
   /**
@@ -43,7 +35,6 @@ final class LaneTicks {
     long dueNanos = nowNanos + Math.max(0, nanos - nowNanos);
     if (!isPlanned || dueNanos - nextNanos < 0) {
       isPlanned = true;
-      isReplanned = true;
       nextNanos = dueNanos;
     }
   }
@@ -70,11 +61,6 @@ final class LaneTicks {
   /** Returns true if a tick is planned and not late. */
   boolean isInTime(long nowNanos) {
     return isPlanned && nowNanos - nextNanos <= watchNanos;
-  }
-
-  /** Returns true if a tick is planned and has not come: nobody could schedule it. */
-  boolean isOverdue(long nowNanos) {
-    return isPlanned && !isInTime(nowNanos);
   }
 
   /** Returns the end of the last pause of this process, or the begin of the lane. */

@@ -8,6 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol;
@@ -20,12 +22,9 @@ import redis.clients.jedis.exceptions.JedisDataException;
  *
  * <p>A probe repeats the subscription, which changes nothing and is answered.
  */
-final class WakeMachine {
+final class WakeMachine implements MachineShell.Machine {
 
   static final String CHANNEL_PREFIX = "redlock:wake:";
-
-  /** The value for no planned tick. */
-  static final long NEVER = Long.MIN_VALUE;
 
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long FIRST_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
@@ -43,9 +42,11 @@ final class WakeMachine {
   private final String node;
   private final LaneSettings settings;
   private final LockNode.Observer observer;
+  private final Consumer<Runnable> inOrder;
+  private final BiConsumer<Wire, CommandArguments> writer;
 
   private Phase phase = Phase.OFF;
-  private List<WakeEffect> effects = new ArrayList<>(2);
+  private List<LaneEffect> effects = new ArrayList<>(2);
   private @Nullable String channel;
   private @Nullable Wire wire;
   private long neededNanos;
@@ -55,23 +56,46 @@ final class WakeMachine {
   private long heardNanos;
   private long dueNanos; // of the next dial or probe
 
-  WakeMachine(String node, LaneSettings settings, LockNode.Observer observer) {
+  /**
+   * @param inOrder keeps what is to be done in the order of the events
+   * @param writer writes a command
+   */
+  WakeMachine(
+      String node,
+      LaneSettings settings,
+      LockNode.Observer observer,
+      Consumer<Runnable> inOrder,
+      BiConsumer<Wire, CommandArguments> writer) {
     this.node = node;
     this.settings = settings;
     this.observer = observer;
+    this.inOrder = inOrder;
+    this.writer = writer;
   }
 
-  /** Returns the effects of the events since the last call. */
-  List<WakeEffect> takeEffects() {
-    List<WakeEffect> taken = effects;
+  private void doInOrder(Runnable piece) {
+    inOrder.accept(piece);
+    effects.add(LaneEffect.Shell::doInOrder);
+  }
+
+  private void end(Wire old, boolean isWhole) {
+    effects.add(shell -> shell.end(old, isWhole));
+  }
+
+  @Override
+  public List<LaneEffect> takeEffects() {
+    if (effects.isEmpty()) {
+      return List.of();
+    }
+    List<LaneEffect> taken = effects;
     effects = new ArrayList<>(2);
     return taken;
   }
 
-  /** Returns the time of the next tick, or {@link #NEVER}. */
-  long tickNanos() {
+  @Override
+  public long tickNanos() {
     return switch (phase) {
-      case OFF, DIALING -> NEVER;
+      case OFF, DIALING -> LaneTicks.NEVER;
       case PAUSING, LISTENING -> dueNanos;
       case SUBSCRIBING, ENDING -> heardNanos + settings.silenceTimeoutNanos();
     };
@@ -93,7 +117,7 @@ final class WakeMachine {
   private void dialIfNeeded(long nowNanos) {
     if (isNeeded(nowNanos)) {
       phase = Phase.DIALING;
-      effects.add(new WakeEffect.Dial());
+      effects.add(LaneEffect.Shell::dial);
     } else {
       phase = Phase.OFF;
       failures = 0;
@@ -101,9 +125,10 @@ final class WakeMachine {
   }
 
   /** Subscribes over the new connection, unless it is no longer needed. */
-  void connected(Wire fresh, long nowNanos) {
+  @Override
+  public void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING || closed) {
-      effects.add(new WakeEffect.End(fresh, false));
+      end(fresh, false);
       return;
     }
     wire = fresh;
@@ -113,15 +138,16 @@ final class WakeMachine {
   }
 
   private void subscribe(Wire to) {
-    effects.add(new WakeEffect.Write(to, command(Protocol.Command.SUBSCRIBE)));
+    write(to, Protocol.Command.SUBSCRIBE);
   }
 
-  private CommandArguments command(Protocol.Command command) {
-    return new CommandArguments(command).add(String.valueOf(channel));
+  private void write(Wire to, Protocol.Command command) {
+    CommandArguments full = new CommandArguments(command).add(String.valueOf(channel));
+    doInOrder(() -> writer.accept(to, full));
   }
 
-  /** Takes note that no connection could be made. */
-  void failed(Throwable why, long nowNanos) {
+  @Override
+  public void failed(Throwable why, long nowNanos) {
     if (phase == Phase.DIALING) {
       warn(why);
       pause(nowNanos);
@@ -134,8 +160,8 @@ final class WakeMachine {
     dueNanos = nowNanos + (FIRST_BACKOFF_NANOS << failures);
   }
 
-  /** Takes note that the connection has ended. */
-  void lost(@Nullable Wire from, Throwable why, long nowNanos) {
+  @Override
+  public void lost(@Nullable Wire from, Throwable why, long nowNanos) {
     if (from == wire && from != null) {
       LOG.debug("node {}: the connection for wake-ups is lost: {}", node, ReplyMapper.lost(why));
       leave(from, false);
@@ -145,7 +171,7 @@ final class WakeMachine {
 
   private void leave(Wire old, boolean isWhole) {
     wire = null;
-    effects.add(new WakeEffect.End(old, isWhole));
+    end(old, isWhole);
   }
 
   private void again(long nowNanos) {
@@ -158,8 +184,8 @@ final class WakeMachine {
     }
   }
 
-  /** Starts again after a step failed, mostly for lack of memory. */
-  void fail(long nowNanos) {
+  @Override
+  public void fail(Throwable why, long nowNanos) {
     Wire old = wire;
     if (old != null) {
       leave(old, false);
@@ -189,7 +215,7 @@ final class WakeMachine {
       dueNanos = nowNanos + settings.pingNanos();
       failures = 0;
       warned = false;
-      effects.add(new WakeEffect.Report(observer::onListening));
+      doInOrder(observer::onListening);
     } else if (kind.equals("unsubscribe") && phase == Phase.ENDING) {
       leave(from, true);
       dialIfNeeded(nowNanos);
@@ -199,7 +225,7 @@ final class WakeMachine {
   private void wake(String waiter) {
     try {
       long number = Long.parseLong(waiter);
-      effects.add(new WakeEffect.Report(() -> observer.onWake(number)));
+      doInOrder(() -> observer.onWake(number));
     } catch (NumberFormatException e) {
       LOG.debug("node {}: another program publishes to {}", node, channel);
     }
@@ -225,7 +251,8 @@ final class WakeMachine {
   }
 
   /** Dials after a pause. Once a second, probes the connection, or ends it if it is not needed. */
-  void tick(long nowNanos) {
+  @Override
+  public void tick(long nowNanos) {
     Wire current = wire;
     boolean isDue = nowNanos - dueNanos >= 0;
     if (current == null) {
@@ -247,7 +274,7 @@ final class WakeMachine {
 
   private void unsubscribe(Wire from) {
     phase = Phase.ENDING;
-    effects.add(new WakeEffect.Write(from, command(Protocol.Command.UNSUBSCRIBE)));
+    write(from, Protocol.Command.UNSUBSCRIBE);
   }
 
   /** Ends the connection, and makes no more. */

@@ -1,49 +1,42 @@
 package io.redlock.jedis.lane;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.redlock.scenes.KeptLog;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 class InOrderTest {
 
   private final List<String> done = new ArrayList<>();
 
+  @RegisterExtension private final KeptLog log = new KeptLog();
+
   @Test
   void workThatIsAddedDuringOtherWorkIsDoneAfterIt() {
-    List<InOrder<String>> self = new ArrayList<>();
-    self.add(
-        new InOrder<>(
-            piece -> {
-              if (piece.equals("first")) {
-                self.get(0).add("second");
-                self.get(0).run(); // another thread does it: the one that does the first
-              }
-              done.add(piece);
-            }));
-    self.get(0).add("first");
-    self.get(0).run();
+    InOrder inOrder = new InOrder("n");
+    inOrder.add(
+        () -> {
+          inOrder.add(() -> done.add("second"));
+          inOrder.run(); // another thread does it: the one that does the first
+          done.add("first");
+        });
+    inOrder.run();
     assertEquals(List.of("first", "second"), done);
   }
 
   @Test
   void workThatFailsShutsOutNoOther() {
-    InOrder<String> inOrder =
-        new InOrder<>(
-            piece -> {
-              if (piece.equals("fails")) {
-                throw new IllegalStateException("a log that cannot be written");
-              }
-              done.add(piece);
-            });
-    inOrder.add("fails");
-    inOrder.add("next");
-    assertThrows(IllegalStateException.class, inOrder::run);
-    CompletableFuture.runAsync(inOrder::run).orTimeout(60, TimeUnit.SECONDS).join();
+    InOrder inOrder = new InOrder("n");
+    inOrder.add(
+        () -> {
+          throw new IllegalStateException("an observer");
+        });
+    inOrder.add(() -> done.add("next"));
+    inOrder.run();
     assertEquals(List.of("next"), done);
+    assertEquals(1, log.errors().size());
   }
 }

@@ -31,7 +31,6 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.random.RandomGenerator;
@@ -45,7 +44,7 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
  * A lane's machine in a shell without threads: time passes, bytes are written and answers arrive
  * when the test says so. What comes out of the machine is kept as text until the test takes it.
  */
-final class LaneBed implements LockNode.Observer, Ticker {
+final class LaneBed implements LockNode.Observer, Ticker, LaneEffect.Shell {
 
   static final long NODE_TIMEOUT_MILLIS = 100;
   static final long WATCH_MILLIS = NODE_TIMEOUT_MILLIS / 4;
@@ -60,6 +59,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   final RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), SKEW_MICROS);
   final NodeClock clock = new NodeClock();
   final TestNode node = new TestNode();
+  private final InOrder inOrder = new InOrder("n");
   final LaneMachine machine;
 
   private final int nodes;
@@ -148,7 +148,9 @@ final class LaneBed implements LockNode.Observer, Ticker {
             return origin;
           }
         };
-    machine = new LaneMachine("n", settings, trust(0), clock, this, shortest, this, nowNanos);
+    machine =
+        new LaneMachine(
+            "n", settings, trust(0), clock, this, shortest, this, inOrder::add, nowNanos);
   }
 
   NodeTrust trust(int index) {
@@ -208,29 +210,52 @@ final class LaneBed implements LockNode.Observer, Ticker {
   }
 
   private void perform() {
-    if (machine.ticks().isReplanned()) {
-      tickNanos = machine.ticks().nextNanos();
-      machine.ticks().planned();
+    long dueNanos = machine.tickNanos();
+    tickNanos = dueNanos == LaneTicks.NEVER ? null : Long.valueOf(dueNanos);
+    machine.takeEffects().forEach(effect -> effect.perform(this));
+  }
+
+  @Override
+  public void dial() {
+    came.add("dial");
+  }
+
+  @Override
+  public void end(Wire ended, boolean isWhole) {
+    came.add((isWhole ? "end whole " : "end ") + ((TestWire) ended).number);
+    if (ended == wire) {
+      unanswered.clear();
     }
-    for (LaneEffect effect : machine.takeEffects()) {
-      if (effect instanceof LaneEffect.Answer answer) {
-        answer.call().deliver();
-      } else if (effect instanceof LaneEffect.Report report) {
-        report.report().run();
-      } else if (effect instanceof LaneEffect.End end) {
-        came.add((end.isWhole() ? "end whole " : "end ") + ((TestWire) end.wire()).number);
-        if (end.wire() == wire) {
-          unanswered.clear();
-        }
-      } else {
-        came.add(
-            effect
-                .getClass()
-                .getSimpleName()
-                .replace("FirstAttempt", "attempted")
-                .toLowerCase(Locale.ROOT));
-      }
-    }
+  }
+
+  @Override
+  public void doInOrder() {
+    inOrder.run();
+  }
+
+  @Override
+  public void answer(Call call) {
+    call.deliver();
+  }
+
+  @Override
+  public void listen() {
+    came.add("listen");
+  }
+
+  @Override
+  public void attempted() {
+    came.add("attempted");
+  }
+
+  @Override
+  public void closing() {
+    came.add("closing");
+  }
+
+  @Override
+  public void closed() {
+    came.add("closed");
   }
 
   // The connection.

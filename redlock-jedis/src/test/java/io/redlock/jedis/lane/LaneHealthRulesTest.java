@@ -36,7 +36,7 @@ class LaneHealthRulesTest {
 
   private final class Life extends Scenes.Teller {
 
-    private final List<LaneEffect> effects = new ArrayList<>();
+    private final List<Runnable> effects = new ArrayList<>();
     private final LaneHealth health = new LaneHealth("n", this::tell, effects::add, 0);
     private long nowNanos = MILLI;
 
@@ -72,7 +72,7 @@ class LaneHealthRulesTest {
             tell(health.status(nowNanos, Integer.parseInt(rest)).queued() + " waiting");
         default -> answer(Script.valueOf(command.toUpperCase(Locale.ROOT)), rest);
       }
-      effects.forEach(effect -> ((LaneEffect.Report) effect).report().run());
+      effects.forEach(Runnable::run);
       effects.clear();
     }
 

@@ -13,17 +13,12 @@ class LaneTicksTest {
   private final LaneTicks ticks = new LaneTicks(WATCH, 1_000);
 
   @Test
-  void earliestTickCountsAndIsPlannedOnce() {
-    assertFalse(ticks.isReplanned());
-    ticks.by(1_100, 1_000);
-    assertTrue(ticks.isReplanned());
-    ticks.planned();
+  void earliestTickCounts() {
+    assertEquals(LaneTicks.NEVER, ticks.nextNanos());
     ticks.by(1_100, 1_000);
     ticks.by(1_101, 1_000);
-    assertFalse(ticks.isReplanned());
     assertEquals(1_100, ticks.nextNanos());
     ticks.by(1_099, 1_000);
-    assertTrue(ticks.isReplanned());
     assertEquals(1_099, ticks.nextNanos());
   }
 
@@ -31,9 +26,8 @@ class LaneTicksTest {
   void tickThatHasComeMakesRoomForALaterOne() {
     ticks.by(1_100, 1_000);
     ticks.come(1_100);
-    ticks.planned();
+    assertEquals(LaneTicks.NEVER, ticks.nextNanos());
     ticks.watch(1_100);
-    assertTrue(ticks.isReplanned());
     assertEquals(1_100 + WATCH, ticks.nextNanos());
   }
 
@@ -74,10 +68,6 @@ class LaneTicksTest {
     ticks.by(1_100, 1_000);
     assertTrue(ticks.isInTime(0));
     assertTrue(ticks.isInTime(1_100 + WATCH));
-    assertFalse(ticks.isOverdue(1_100 + WATCH));
     assertFalse(ticks.isInTime(1_100 + WATCH + 1));
-    assertTrue(ticks.isOverdue(1_100 + WATCH + 1));
-    ticks.come(1_100 + WATCH + 1);
-    assertFalse(ticks.isOverdue(9_000));
   }
 }

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /** When there is a connection for wake-ups, and what comes over it. */
@@ -26,14 +27,20 @@ class WakeMachineTest {
     return Scenes.of("jedis/lane/WakeMachine.txt", log.beside(Life::new));
   }
 
-  private final class Life extends Scenes.Teller implements LockNode.Observer {
+  private final class Life extends Scenes.Teller implements LockNode.Observer, LaneEffect.Shell {
 
     private static final long MILLI = 1_000_000;
     private static final String CHANNEL = WakeMachine.CHANNEL_PREFIX + "client";
     private static final IOException RESET = new IOException("reset");
 
+    private final InOrder inOrder = new InOrder("n");
     private final WakeMachine machine =
-        new WakeMachine("n", FakeNet.settings(Duration.ofMillis(100), Duration.ofSeconds(4)), this);
+        new WakeMachine(
+            "n",
+            FakeNet.settings(Duration.ofMillis(100), Duration.ofSeconds(4)),
+            this,
+            inOrder::add,
+            this::write);
     private long nowNanos = 77_000 * MILLI;
     private @Nullable Wire wire;
     private int wires;
@@ -65,7 +72,7 @@ class WakeMachineTest {
             machine.lost(each, RESET, nowNanos);
           }
         }
-        case "broken" -> machine.fail(nowNanos);
+        case "broken" -> machine.fail(RESET, nowNanos);
         case "close" -> machine.close();
         case "pass" -> nowNanos += Long.parseLong(rest) * MILLI;
         case "tick" -> machine.tick(nowNanos);
@@ -79,10 +86,10 @@ class WakeMachineTest {
           hear("subscribe", CHANNEL, "1");
         }
         case "due?" ->
-            tell(machine.tickNanos() == WakeMachine.NEVER ? "never" : millisToTick() + " ms");
+            tell(machine.tickNanos() == LaneTicks.NEVER ? "never" : millisToTick() + " ms");
         default -> throw new IllegalArgumentException(command);
       }
-      machine.takeEffects().forEach(this::tell);
+      machine.takeEffects().forEach(effect -> effect.perform(this));
     }
 
     private static Throwable failure(String rest) {
@@ -105,17 +112,24 @@ class WakeMachineTest {
       receive(TestNode.texts(texts));
     }
 
-    private void tell(WakeEffect effect) {
-      if (effect instanceof WakeEffect.Write write) {
-        String text = String.join(" ", TestNode.words(write.command())).toLowerCase(Locale.ROOT);
-        tell(text + " on " + ((TestWire) write.wire()).number());
-      } else if (effect instanceof WakeEffect.End end) {
-        tell((end.isWhole() ? "end whole " : "end ") + ((TestWire) end.wire()).number());
-      } else if (effect instanceof WakeEffect.Report report) {
-        report.report().run();
-      } else {
-        tell(effect.getClass().getSimpleName().toLowerCase(Locale.ROOT));
-      }
+    private void write(Wire to, CommandArguments command) {
+      String text = String.join(" ", TestNode.words(command)).toLowerCase(Locale.ROOT);
+      tell(text + " on " + ((TestWire) to).number());
+    }
+
+    @Override
+    public void dial() {
+      tell("dial");
+    }
+
+    @Override
+    public void end(Wire ended, boolean isWhole) {
+      tell((isWhole ? "end whole " : "end ") + ((TestWire) ended).number());
+    }
+
+    @Override
+    public void doInOrder() {
+      inOrder.run();
     }
 
     @Override

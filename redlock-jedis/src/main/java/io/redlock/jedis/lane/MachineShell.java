@@ -1,0 +1,257 @@
+package io.redlock.jedis.lane;
+
+import static io.redlock.jedis.lane.LaneLog.LOG;
+
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Scheduler.Cancellable;
+import io.redlock.spi.Ticker;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.ObjLongConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The shell of a state machine that has a connection. Events come from callers, from the thread
+ * that reads the connection, and from the scheduler. Each is one step of the machine under a lock.
+ * Its effects follow after the lock is released: no thread holds it while it writes to a socket,
+ * delivers an answer or calls an observer.
+ *
+ * <p>A step that throws ends the connection: the machine starts again with a new one. While memory
+ * is short that may fail too; then the next step does it, at the latest a check, which comes once a
+ * second.
+ */
+abstract class MachineShell<M extends MachineShell.Machine> implements LaneEffect.Shell {
+
+  /** A state machine: events in, effects out. */
+  interface Machine {
+    /** Returns the effects of the events since the last call. */
+    List<LaneEffect> takeEffects();
+
+    /** Returns the time of the next tick, or {@link LaneTicks#NEVER}. */
+    long tickNanos();
+
+    void tick(long nowNanos);
+
+    /** Takes the new connection, or gives it up. */
+    void connected(Wire fresh, long nowNanos);
+
+    /** Takes note that no connection could be made. */
+    void failed(Throwable why, long nowNanos);
+
+    /** Takes note that the connection has ended. */
+    void lost(@Nullable Wire from, Throwable why, long nowNanos);
+
+    /** Starts again with a new connection after a step failed. */
+    void fail(Throwable why, long nowNanos);
+  }
+
+  private final String name;
+  final Ticker ticker;
+  final Scheduler scheduler;
+  private final Dialer dialer;
+  final ReentrantLock lock = new ReentrantLock();
+  final InOrder inOrder;
+  private @Nullable Cancellable nextTick; // guarded by lock
+  private long tickNanos = LaneTicks.NEVER; // guarded by lock; when that comes
+  private @Nullable Throwable failure; // guarded by lock; until the machine has started again
+
+  /**
+   * @param name of the node, and what this does, for the log
+   */
+  MachineShell(String name, Ticker ticker, Scheduler scheduler, Dialer dialer) {
+    this.name = name;
+    this.ticker = ticker;
+    this.scheduler = scheduler;
+    this.dialer = dialer;
+    this.inOrder = new InOrder(name);
+  }
+
+  /** Returns the machine, which the lock guards. */
+  abstract M machine();
+
+  /** Takes the next answer that was read. */
+  abstract void received(@Nullable Wire from, @Nullable Object reply);
+
+  /** Writes what a step has made due, as the thread that reads or as one that must not block. */
+  void write(boolean asReader) {}
+
+  /** Runs one step, then writes. */
+  final void event(ObjLongConsumer<M> step) {
+    step(step);
+    write(false);
+  }
+
+  final void step(ObjLongConsumer<M> step) {
+    long nowNanos = ticker.monotonicNanos();
+    List<LaneEffect> effects;
+    lock.lock();
+    try {
+      begin(nowNanos);
+      step.accept(machine(), nowNanos);
+      effects = settle(nowNanos);
+    } catch (RuntimeException | Error e) {
+      effects = failed(e, nowNanos);
+    } finally {
+      lock.unlock();
+    }
+    perform(effects);
+  }
+
+  /** Begins a step under the lock: starts the machine again if an earlier step failed. */
+  void begin(long nowNanos) {
+    Throwable why = failure;
+    if (why != null) {
+      machine().fail(why, nowNanos);
+    }
+  }
+
+  /**
+   * Ends a step under the lock. Takes the effects last, because effects that are taken must not get
+   * lost.
+   */
+  final List<LaneEffect> settle(long nowNanos) {
+    planTick(nowNanos);
+    List<LaneEffect> effects = machine().takeEffects();
+    failure = null;
+    return effects;
+  }
+
+  /** Returns true if a step failed, and the machine has not started again. Under the lock. */
+  final boolean isFailing() {
+    return failure != null;
+  }
+
+  /** Starts the machine again after a step failed; if that fails too, the next step does it. */
+  final List<LaneEffect> failed(Throwable why, long nowNanos) {
+    boolean isFirst = failure == null;
+    failure = why; // first, because even a line takes memory
+    if (isFirst) {
+      LOG.error("node {} failed and starts again", name, why);
+    }
+    try {
+      begin(nowNanos);
+      return settle(nowNanos);
+    } catch (RuntimeException | Error again) {
+      return List.of();
+    }
+  }
+
+  final void planTick(long nowNanos) {
+    long dueNanos = machine().tickNanos();
+    if (dueNanos == tickNanos) {
+      return;
+    }
+    if (nextTick != null) {
+      nextTick.cancel();
+    }
+    tickNanos = LaneTicks.NEVER; // if it cannot be scheduled
+    nextTick =
+        dueNanos == LaneTicks.NEVER
+            ? null
+            : scheduler.schedule(() -> tick(dueNanos), dueNanos - nowNanos);
+    tickNanos = dueNanos;
+  }
+
+  private void tick(long dueNanos) {
+    lock.lock();
+    try {
+      if (dueNanos != tickNanos) {
+        return;
+      }
+      tickNanos = LaneTicks.NEVER;
+    } finally {
+      lock.unlock();
+    }
+    event(Machine::tick);
+  }
+
+  /** Does what was left undone. Called about once a second. */
+  final void check() {
+    event((each, nowNanos) -> {});
+    dialer.check();
+  }
+
+  final void perform(List<LaneEffect> effects) {
+    for (int i = 0; i < effects.size(); i++) { // mostly none, for which an iterator is too much
+      try {
+        effects.get(i).perform(this);
+      } catch (RuntimeException | Error e) { // the others follow
+        hasFailed(e);
+      }
+    }
+  }
+
+  private void hasFailed(Throwable why) {
+    lock.lock();
+    try {
+      failure = why;
+    } finally {
+      lock.unlock();
+    }
+    LOG.error("node {} failed to do what it decided", name, why);
+  }
+
+  @Override
+  public final void dial() {
+    try {
+      dialer.dial(new Connected());
+    } catch (RuntimeException | Error e) { // of a thread: it is an attempt that failed
+      step((each, nowNanos) -> each.failed(e, nowNanos));
+    }
+  }
+
+  @Override
+  public final void end(Wire wire, boolean isWhole) {
+    wire.end(isWhole);
+  }
+
+  @Override
+  public final void doInOrder() {
+    inOrder.run();
+  }
+
+  /**
+   * The events of one connection, or of the attempt to make it. Called by the thread that reads it.
+   */
+  private final class Connected implements Dialer.Reader {
+    private @Nullable Wire wire; // null while there is no connection
+    private boolean isTaken; // the machine knows the connection
+
+    @Override
+    public void connected(Wire fresh) {
+      wire = fresh;
+      step(
+          (each, nowNanos) -> {
+            each.connected(fresh, nowNanos);
+            isTaken = true;
+          });
+      if (isTaken) {
+        write(true);
+      } else { // the step failed
+        fresh.end(false);
+      }
+    }
+
+    @Override
+    public void failed(Throwable why) {
+      lost(why);
+    }
+
+    @Override
+    public void received(@Nullable Object reply) {
+      MachineShell.this.received(wire, reply);
+    }
+
+    @Override
+    public void lost(Throwable why) {
+      step(
+          (each, nowNanos) -> {
+            if (isTaken) {
+              each.lost(wire, why, nowNanos);
+            } else {
+              each.failed(why, nowNanos);
+            }
+          });
+    }
+  }
+}
