@@ -120,7 +120,7 @@ final class SystemSources {
       CompletableFuture<Worker> made =
           CompletableFuture.supplyAsync(
               () -> new Worker(of), task -> factory.newThread(task).start());
-      while (!made.isDone()) {
+      while (!made.isDone()) { // a pool's thread that waits in a future would ask for another one
         LockSupport.parkNanos(MAKING_NANOS);
       }
       return made.join();
@@ -150,18 +150,9 @@ final class SystemSources {
         task = next;
         try {
           next.run();
-        } catch (Throwable e) { // only if an exception of user code could not be logged
-          report(e);
-        }
-        task = null;
-        Thread.interrupted(); // an interrupt that user code left must not reach other user code
-      }
-
-      private void report(Throwable why) {
-        try {
-          getUncaughtExceptionHandler().uncaughtException(this, why);
-        } catch (OutOfMemoryError e) { // the other tasks matter more
-          return;
+        } finally { // if it throws, which it does not, this thread ends
+          task = null;
+          Thread.interrupted(); // an interrupt that user code left must not reach other user code
         }
       }
 
@@ -251,20 +242,16 @@ final class SystemSources {
     }
 
     private void check() {
+      for (int i = 0; i < checks.size(); i++) { // no iterator: an error would end the checks
+        run(checks.get(i), "A check failed; it is repeated in a second");
+      }
+    }
+
+    private static void run(Runnable body, String whenItFails) {
       try {
-        Throwable why = null;
-        for (Runnable check : checks) {
-          try {
-            check.run();
-          } catch (Throwable e) { // the others matter as much
-            why = e;
-          }
-        }
-        if (why != null) {
-          Log.LOG.error("A check failed; it is repeated in a second", why);
-        }
-      } catch (OutOfMemoryError e) { // an exception would end the checks; the next ones follow
-        return;
+        body.run();
+      } catch (Throwable e) { // the others matter as much
+        Log.LOG.error(whenItFails, e);
       }
     }
 
@@ -291,11 +278,7 @@ final class SystemSources {
 
       @Override
       public @Nullable Void call() {
-        try {
-          body.run();
-        } catch (Throwable e) {
-          Log.LOG.error("A scheduled task failed; this is a defect of the lock library", e);
-        }
+        SingleThread.run(body, "A scheduled task failed; this is a defect of the lock library");
         return null;
       }
 
