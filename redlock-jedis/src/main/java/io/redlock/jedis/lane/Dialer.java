@@ -9,8 +9,9 @@ import org.jspecify.annotations.Nullable;
 public interface Dialer extends AutoCloseable {
 
   /**
-   * Begins to connect. Neither blocks nor throws. Calls the line only after it has returned: {@link
-   * Reader#failed}, or {@link Reader#connected} and later {@link Reader#lost}.
+   * Begins to connect. Does not block. Throws if it cannot begin, for example for want of a thread.
+   * Calls the line only after it has returned: {@link Reader#failed}, or {@link Reader#connected}
+   * and later {@link Reader#lost}.
    *
    * @param reader receives the events of the connection
    */

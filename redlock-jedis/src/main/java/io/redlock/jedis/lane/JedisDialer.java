@@ -7,6 +7,7 @@ import io.redlock.jedis.connection.NodePools;
 import io.redlock.spi.LibraryThread;
 import java.io.IOException;
 import java.util.ArrayDeque;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -61,50 +62,24 @@ public final class JedisDialer implements Dialer {
   }
 
   @Override
-  public void dial(Reader reader) {
-    Throwable failure;
-    synchronized (this) {
-      try {
-        asked.add(reader);
-        if (worker == null) {
-          ConnectingThread fresh = new ConnectingThread(this::work, threadName);
-          fresh.start();
-          worker = fresh;
-        }
-        return;
-      } catch (RuntimeException | Error e) { // no memory, or no more threads
-        asked.remove(reader); // before another thread can serve it
-        failure = e;
+  public synchronized void dial(Reader reader) {
+    asked.add(reader);
+    try {
+      if (worker == null) {
+        ConnectingThread fresh = new ConnectingThread(this::work, threadName);
+        fresh.start();
+        worker = fresh;
+      }
+    } finally {
+      if (worker == null) { // no memory, or no more threads
+        asked.remove(reader);
       }
     }
-    reader.failed(failure);
   }
 
   private void work() {
-    boolean isOver = false;
-    try {
-      while (!isOver) {
-        isOver = serveAll();
-      }
-    } finally {
-      if (!isOver) { // a defect
-        synchronized (this) {
-          worker = null;
-        }
-      }
-    }
-  }
-
-  /** Returns false if memory was too short. */
-  private boolean serveAll() {
-    try {
-      for (Reader reader = next(); reader != null; reader = next()) {
-        serve(reader);
-      }
-      return true;
-    } catch (OutOfMemoryError e) { // not even a line can be logged
-      LockSupport.parkNanos(PATIENCE_NANOS);
-      return false;
+    for (Reader reader = next(); reader != null; reader = next()) {
+      serve(reader);
     }
   }
 
@@ -126,55 +101,46 @@ public final class JedisDialer implements Dialer {
 
   /** Serves one connection from its first byte to its last. */
   private void serve(Reader reader) {
-    SocketWire wire;
+    SocketWire wire = null;
+    boolean isConnected = false;
+    Throwable why;
     try {
       wire = lease();
-    } catch (RuntimeException | Error e) {
-      over(reader, e, false);
-      return;
-    }
-    Throwable end;
-    try {
+      wire.begin();
+      isConnected = true;
       reader.connected(wire);
       while (!wire.isEnded()) {
         reader.received(wire.read());
       }
-      end = new JedisConnectionException("given up");
-    } catch (RuntimeException | Error e) {
-      end = e;
+      why = new JedisConnectionException("given up");
+    } catch (RuntimeException | Error e) { // ends this connection
+      why = e;
     }
-    try {
-      over(reader, end, true);
-    } finally {
-      giveBack(wire);
-    }
-  }
-
-  /** Makes the last call of a reader; needs no memory. */
-  private void over(Reader reader, Throwable why, boolean isConnected) {
-    try {
-      if (isConnected) {
-        reader.lost(why);
-      } else {
-        reader.failed(why);
+    boolean isTold = false;
+    while (!isTold || wire != null) {
+      try {
+        if (isTold) {
+          giveBack(Objects.requireNonNull(wire));
+          wire = null;
+        } else if (isConnected) {
+          reader.lost(why);
+        } else {
+          reader.failed(why);
+        }
+        isTold = true;
+      } catch (OutOfMemoryError e) { // nobody else ends it: the pool would always count it
+        LockSupport.parkNanos(PATIENCE_NANOS);
+      } catch (RuntimeException | Error e) { // of a lane
+        isTold = true;
+        LOG.error("{}: a lane threw, which it must not", threadName, e);
       }
-    } catch (RuntimeException | Error e) {
-      LOG.error("{}: a lane threw, which it must not", threadName, e);
     }
   }
 
   private SocketWire lease() {
     ConnectingThread.mayConnect(true);
     try {
-      Connection connection = NodePools.lease(pool, ownsPool);
-      SocketWire wire = new SocketWire(connection);
-      try {
-        connection.setSoTimeout(soTimeoutMillis);
-        return wire;
-      } catch (RuntimeException | Error e) {
-        wire.giveBack(false);
-        throw e;
-      }
+      return new SocketWire(NodePools.lease(pool, ownsPool));
     } finally {
       ConnectingThread.mayConnect(false);
     }
@@ -191,23 +157,11 @@ public final class JedisDialer implements Dialer {
     }
     ConnectingThread.mayConnect(true);
     try {
-      while (!isGivenBack(wire)) { // or the pool would always count it
-        LockSupport.parkNanos(PATIENCE_NANOS);
-      }
-    } catch (RuntimeException | Error e) {
+      wire.giveBack();
+    } catch (RuntimeException e) {
       LOG.debug("{}: a connection was not given back cleanly", threadName, e);
     } finally {
       ConnectingThread.mayConnect(false);
-    }
-  }
-
-  /** Returns false if memory was too short. */
-  private static boolean isGivenBack(SocketWire wire) {
-    try {
-      wire.giveBack(wire.isWhole());
-      return true;
-    } catch (OutOfMemoryError e) {
-      return false;
     }
   }
 
@@ -215,7 +169,7 @@ public final class JedisDialer implements Dialer {
     if (ownsPool) {
       try {
         pool.close();
-      } catch (RuntimeException | Error e) {
+      } catch (RuntimeException e) {
         LOG.debug("{}: the pool did not close cleanly", threadName, e);
       }
     }
@@ -298,10 +252,6 @@ public final class JedisDialer implements Dialer {
       return ended;
     }
 
-    boolean isWhole() {
-      return whole;
-    }
-
     @Override
     public void end(boolean isWhole) {
       boolean byReader = Thread.currentThread() == reader;
@@ -335,8 +285,12 @@ public final class JedisDialer implements Dialer {
       }
     }
 
-    void giveBack(boolean isWhole) {
-      if (isWhole) {
+    void begin() {
+      connection.setSoTimeout(soTimeoutMillis);
+    }
+
+    void giveBack() {
+      if (whole) {
         connection.setSoTimeout(pooledSoTimeoutMillis);
         pool.returnResource(connection);
       } else {
