@@ -126,22 +126,16 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
   /** Starts the call. Draws its ids here, on the caller's thread: their source may block. */
   CompletableFuture<AcquireResult> start() {
     try {
-      return begin();
-    } catch (Error e) { // no memory: it may be queued, and a check ends it
-      failure = e;
-      throw e;
+      begin();
+    } catch (RuntimeException | Error e) { // of the source of ids, or no memory: it may be queued
+      failed(e);
     }
+    return result;
   }
 
-  private CompletableFuture<AcquireResult> begin() {
-    QueuePlace drawn;
-    try {
-      drawn = isFair() ? context.fairWaiters.place(waits(), isShared()) : null;
-      owner = context.ownerIds.get(request.note());
-    } catch (IllegalStateException failure) {
-      fail(failure);
-      return result;
-    }
+  private void begin() {
+    QueuePlace drawn = isFair() ? context.fairWaiters.place(waits(), isShared()) : null;
+    owner = context.ownerIds.get(request.note());
     place = drawn; // from here on other threads find this call: all that they read is set
     context.calls.put(this, context.callNumbers.incrementAndGet());
     if (drawn != null) {
@@ -154,7 +148,6 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
       long leftNanos = leftNanos();
       step(now -> now.joined(mayAsk, leftNanos));
     }
-    return result;
   }
 
   private boolean waits() {
@@ -189,22 +182,30 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
   /** Starts, and waits for the result; an interrupt cancels the call. */
   AcquireResult await() throws InterruptedException {
     blocks = true;
+    AcquireResult held = null;
     try {
-      return held(take(Blocking.await(start(), context.scheduler)));
-    } catch (InterruptedException | Error e) { // no memory to wait
-      cancel();
-      throw e;
+      held = held(take(Blocking.await(start(), context.scheduler)));
+      return held;
+    } finally {
+      cancelUnless(held);
     }
   }
 
   /** Starts, and waits for the result; an interrupt does not end the wait. */
   AcquireResult awaitUninterruptibly() {
     blocks = true;
+    AcquireResult held = null;
     try {
-      return held(take(Blocking.uninterruptibly(start(), context.scheduler)));
-    } catch (Error e) {
+      held = held(take(Blocking.uninterruptibly(start(), context.scheduler)));
+      return held;
+    } finally {
+      cancelUnless(held);
+    }
+  }
+
+  private void cancelUnless(@Nullable AcquireResult held) {
+    if (held == null) {
       cancel();
-      throw e;
     }
   }
 
@@ -500,8 +501,6 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
     while (claimStart()) {
       try {
         askNext();
-      } catch (RuntimeException | Error e) {
-        failed(e);
       } finally {
         synchronized (this) {
           isStarting = false;
@@ -608,12 +607,11 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
   private void look(List<String> keys) {
     NodeRequest request = new NodeRequest.Look(keys, context.ticker.wallMicros());
     Poll.ask(context, request, replies -> look(keys, replies).isDecided())
-        .thenAccept(
-            answers -> {
-              try {
-                looked(look(keys, Poll.replies(answers)));
-              } catch (RuntimeException | Error e) { // nobody else hears of it
-                failed(e);
+        .thenAccept(answers -> looked(look(keys, Poll.replies(answers))))
+        .whenComplete(
+            (looked, why) -> {
+              if (why != null) { // nobody else hears of it
+                failed(why);
               }
             });
   }

@@ -64,13 +64,9 @@ final class Ending {
       watching = watcher;
     }
     try {
-      try {
-        watching.accept(how);
-      } finally {
-        report(how, awaited);
-      }
-    } catch (Throwable e) { // waiters for the resource must go on all the same
-      Log.LOG.error("The end of {} could not be reported", lease, e);
+      watching.accept(how);
+    } finally {
+      report(how, awaited);
     }
   }
 

@@ -202,11 +202,14 @@ final class HeldLease implements Lease {
     synchronized (owner) {
       isHeld = round == null;
     }
-    if (isHeld) {
-      ending.report();
-    }
-    if (queue != null) {
-      context.queues.ended(queue);
+    try {
+      if (isHeld) {
+        ending.report();
+      }
+    } finally {
+      if (queue != null) {
+        context.queues.ended(queue);
+      }
     }
   }
 

@@ -70,13 +70,14 @@ final class Listeners {
     }
 
     private void goOn() {
+      boolean isDelivered = false;
       try {
         callbacks.other(this::run);
-      } catch (Throwable e) { // no memory: the next event goes on
+        isDelivered = true;
+      } finally {
         synchronized (this) {
-          isRunning = false;
+          isRunning &= isDelivered; // else the next event goes on
         }
-        throw e;
       }
     }
 

@@ -188,11 +188,14 @@ final class LocalQueues {
 
   /** Calls those that a queue holds up no more. If that throws, a check does it again. */
   private void passOn(LocalQueue held) {
+    boolean isBehind = true;
     try {
       callAll(held);
-    } catch (Throwable e) { // of those that wait, or no memory
-      leaveBehind(held);
-      throw e;
+      isBehind = false;
+    } finally {
+      if (isBehind) {
+        leaveBehind(held);
+      }
     }
   }
 
@@ -291,14 +294,17 @@ final class LocalQueues {
     if (queue == null || !claim(queue)) {
       return;
     }
+    boolean isBehind = true;
     try {
       while (callNext(queue)) {}
-    } catch (Throwable e) { // the same
-      synchronized (this) {
-        queue.isHandedOn = false;
+      isBehind = false;
+    } finally {
+      if (isBehind) {
+        synchronized (this) {
+          queue.isHandedOn = false;
+        }
+        leaveBehind(queue);
       }
-      leaveBehind(queue);
-      throw e;
     }
   }
 

@@ -88,17 +88,7 @@ final class Operations implements RedlockOperations {
 
   /** Asks all nodes; fails if the service is closed before they have answered. */
   private CompletableFuture<Inspection> inspecting(String resource, String key) {
-    CompletableFuture<Inspection> answered = new CompletableFuture<>();
-    look(key)
-        .thenAccept(
-            nodes -> {
-              try {
-                answered.complete(inspection(resource, nodes));
-              } catch (RuntimeException | Error e) { // closed, or no memory
-                answered.completeExceptionally(e);
-              }
-            });
-    return answered;
+    return look(key).thenApply(nodes -> inspection(resource, nodes));
   }
 
   private Inspection inspection(String resource, List<Answer> answers) {

@@ -157,13 +157,16 @@ final class ReentrantLease implements LeaseLock {
   }
 
   private void remember(Lease lease) {
+    HeldLease held = (HeldLease) lease;
+    held.reads = reads();
+    boolean isKept = false;
     try {
-      HeldLease held = (HeldLease) lease;
-      held.reads = reads();
       holds.put(lock, held);
-    } catch (Throwable e) { // no memory; nobody could unlock it
-      lease.close();
-      throw e;
+      isKept = true;
+    } finally {
+      if (!isKept) { // nobody could unlock it
+        lease.close();
+      }
     }
   }
 

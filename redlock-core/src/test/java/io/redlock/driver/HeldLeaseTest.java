@@ -152,6 +152,13 @@ class HeldLeaseTest {
   }
 
   @Test
+  void extensionThatHasEndedBeforeItsHolderWakesIsLost() throws InterruptedException {
+    bed.time.whenAwaited(() -> bed.time.pause(Duration.ofSeconds(30)));
+    assertEquals(ExtendResult.Outcome.LOST, lease.extend(Bed.TTL).outcome());
+    assertEquals(List.of(Cause.EXPIRED), causes());
+  }
+
+  @Test
   void cancelledFuturesUndoNothing() {
     bed.script(request -> null);
     lease.extendAsync(Bed.TTL).cancel(true);

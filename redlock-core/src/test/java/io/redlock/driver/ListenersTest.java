@@ -80,6 +80,21 @@ class ListenersTest {
   }
 
   @Test
+  void noStackGrowsWithTheEventsThatWait() {
+    Bed bed = new Bed(3, Runnable::run, new PerCall());
+    List<Integer> depths = new ArrayList<>();
+    bed.context.listeners.report(
+        first -> {
+          for (int event = 0; event < 100; event++) {
+            bed.context.listeners.report(
+                next -> depths.add(Thread.currentThread().getStackTrace().length));
+          }
+        });
+    assertEquals(100, depths.size());
+    assertEquals(1, depths.stream().distinct().count());
+  }
+
+  @Test
   void callAndItsLeaseAreReportedToTheListenerOfTheCall() {
     Bed bed = new Bed(3, Runnable::run, new PerCall());
     String thread = Thread.currentThread().getName();
