@@ -20,6 +20,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Changes of masters with one rule broken: the search must find what the rule is for. */
 @Tag("search")
+@Tag("ci")
 class ChangeVariantsTest {
 
   private static final int MOST_STATES = 4_000_000;

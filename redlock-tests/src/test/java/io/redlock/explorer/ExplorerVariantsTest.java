@@ -13,6 +13,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Protocols with one rule broken: the search must find what the rule is for. */
 @Tag("search")
+@Tag("ci")
 class ExplorerVariantsTest {
 
   private static final Mode W = Mode.WRITER;

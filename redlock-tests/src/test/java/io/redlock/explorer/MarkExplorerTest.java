@@ -61,7 +61,7 @@ class MarkExplorerTest {
             new MarkScope("one of 3 swapped, finished", 4).finished(range(1, 3), range(2, 4)),
             new MarkScope("3 to 5 finished", 5).finished(range(1, 3), range(1, 5)),
             new MarkScope("5 to 3 finished", 5).finished(range(1, 5), range(1, 3)));
-    return Budget.part(all, 4);
+    return Budget.part(all, 2);
   }
 
   /** Where new masters are a majority, one of those before must keep its mark. */
@@ -271,7 +271,7 @@ class MarkExplorerTest {
             change("1 to another", 2, range(1, 1), range(2, 2)).sparing(0),
             change("one of 2 swapped", 3, range(1, 2), range(2, 3)),
             change("2 to 3", 3, range(1, 2), range(1, 3)));
-    return Budget.part(all, 3);
+    return Budget.part(all, 2);
   }
 
   static Stream<MarkScope> changesWide() {

@@ -38,6 +38,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** The agreement of the masters with one rule broken: the search must find what it is for. */
 @Tag("search")
+@Tag("ci")
 class MarkVariantsTest {
 
   private static final int MOST_STATES = 1_000_000;

@@ -27,7 +27,7 @@ public final class Pinned {
   public static String howToUpdate(String tests) {
     return "if this was meant to change, run\n  ./mvnw -pl redlock-tests -am test -Dtest='"
         + tests
-        + "' -Dpinned.update=true -Dtests.processes=1 -Dsurefire.failIfNoSpecifiedTests=false\n";
+        + "' -Dpinned.update=true -Dtests.processes=1 -Dtests.excludedTags=long -Dsurefire.failIfNoSpecifiedTests=false\n";
   }
 
   /**

@@ -154,8 +154,9 @@ class AdoptTest {
   void newMastersVoteAtOnceIfAnOperatorSaysThatTheyAreNew() throws Exception {
     assertEquals(
         "ADOPTED ADOPTED ADOPTED", outcomes(JedisRedlock.adoptNew(list(0, 1, 2).split(","))));
-    Redlock client = client(JedisRedlock.builder().node(list(0, 1, 2)));
-    assertAcquired(client.tryAcquire("a", TTL));
+    Redlock client =
+        client(JedisRedlock.builder().node(list(0, 1, 2)).nodeTimeout(Duration.ofSeconds(4)));
+    assertAcquired(client.tryAcquire("a", Duration.ofSeconds(10)));
     assertFounded(JedisRedlock.adoptNew(list(0, 1, 2).split(",")));
   }
 
