@@ -146,11 +146,13 @@ public record Founding(
     if (!unseen.isEmpty()) {
       return new Step.Look(unseen);
     }
+    boolean goesOn =
+        isNew && nodes.stream().allMatch(node -> isBegun(node, set) || isAsNew(node, set));
     Map<Integer, String> reasons = new TreeMap<>();
     boolean isOther = false;
     for (int i = 0; i < nodes.size(); i++) {
       Roll.Node node = nodes.get(i);
-      String reason = hindrance(masters.get(i), roll, i, set);
+      String reason = hindrance(masters.get(i), roll, i, set, goesOn);
       reason = reason.isEmpty() && replaced.containsKey(node.name()) ? use(node, beside) : reason;
       isOther |= isLeftBehind(node, set);
       String difference = kept.map(client::difference).orElse("");
@@ -240,6 +242,11 @@ public record Founding(
         && isOf(node, set);
   }
 
+  /** Returns true if the set was founded on it as one of masters that were never used. */
+  private static boolean isAsNew(Roll.Node node, MasterSet set) {
+    return isServing(node, set) && node.shown().isAdopted();
+  }
+
   private static MasterSet last(BirthMark mark) {
     List<MasterSet> sets = mark.agreement().sets();
     return sets.get(sets.size() - 1);
@@ -248,7 +255,7 @@ public record Founding(
   // Hindrances.
 
   /** Returns why this master cannot be adopted; empty if it can, or is a member. */
-  private String hindrance(Master master, Roll roll, int index, MasterSet set) {
+  private String hindrance(Master master, Roll roll, int index, MasterSet set, boolean goesOn) {
     Roll.Node node = master.node;
     NodeAudit audit = node.audit();
     if (gone.contains(node.name())) {
@@ -264,7 +271,7 @@ public record Founding(
     if (quorum.isJoint() || isIts && !isAlone(node, set)) {
       return roll.advice(index) instanceof Roll.Advice.Refuse refuse ? refuse.reason() : CHANGING;
     }
-    if (isNew && !node.answer().birth().isEmpty() && !isBegun(node, set)) {
+    if (isNew && !goesOn && !node.answer().birth().isEmpty() && !isBegun(node, set)) {
       return "it has a birth mark, so it was used: leave out --new";
     }
     if (node.isUnreadable() && !BirthMark.isOfAnotherVersion(audit.birth())) {
