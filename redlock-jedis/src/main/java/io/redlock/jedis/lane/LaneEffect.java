@@ -7,7 +7,7 @@ interface LaneEffect {
   /** Has the shell perform it. */
   void perform(Shell shell);
 
-  /** What a shell can do. */
+  /** The actions of a shell. */
   interface Shell {
 
     /** Begins to connect. */

@@ -129,7 +129,7 @@ public final class NodeLane implements LockNode {
     return NOT_PENDING;
   }
 
-  /** What exists from the start on. */
+  /** The parts that a lane has from its start on. */
   private final class Shell extends MachineShell<LaneMachine> implements Call.Lane {
     private final LaneMachine machine;
     final WakeListener wakes;
