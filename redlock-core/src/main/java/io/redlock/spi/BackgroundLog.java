@@ -28,13 +28,17 @@ public final class BackgroundLog {
   private static final long DEBUG_ASKED_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final Ticker TICKER = Ticker.system();
   private static final BlockingQueue<Runnable> LINES = new LinkedBlockingQueue<>(MOST_WAITING);
-  private static final ThreadPoolExecutor WRITER =
-      new ThreadPoolExecutor(1, 1, 1, TimeUnit.SECONDS, LINES, LibraryThread.named("redlock-log"));
   private static final AtomicLong DROPPED = new AtomicLong(); // since the last line that says so
-
-  static {
-    WRITER.allowCoreThreadTimeOut(true);
-  }
+  private static final Runnable NOTHING = () -> {};
+  private static final ThreadPoolExecutor WRITER =
+      new ThreadPoolExecutor(
+          0,
+          1,
+          0,
+          TimeUnit.SECONDS,
+          LINES,
+          LibraryThread.named("redlock-log"),
+          (line, full) -> DROPPED.addAndGet(line == NOTHING ? 0 : 1));
 
   private final Logger logger;
   private volatile boolean isDebugOff; // as the logger said last
@@ -86,14 +90,12 @@ public final class BackgroundLog {
 
   private void add(
       BiConsumer<String, @Nullable Object[]> level, String format, @Nullable Object[] arguments) {
-    boolean waits = false;
+    Runnable line = null;
     try {
-      waits = LINES.offer(() -> write(level, format, arguments));
-      WRITER.prestartCoreThread(); // execute() would lose the line if it could start no thread
-    } catch (VirtualMachineError e) {
-      // Mostly no memory: a line is not worth a lease.
-    } finally {
-      if (!waits) {
+      line = () -> write(level, format, arguments);
+      WRITER.execute(line);
+    } catch (VirtualMachineError e) { // mostly no memory: a line is not worth a lease
+      if (line == null || !LINES.contains(line)) { // else the next one starts a thread
         DROPPED.incrementAndGet();
       }
     }
@@ -127,7 +129,7 @@ public final class BackgroundLog {
       if (!LINES.offer(written::countDown, most.toNanos(), TimeUnit.NANOSECONDS)) {
         return false;
       }
-      WRITER.prestartCoreThread();
+      WRITER.execute(NOTHING); // starts a thread if there is none
       return written.await(endNanos - TICKER.monotonicNanos(), TimeUnit.NANOSECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

@@ -62,6 +62,16 @@ class InheritedStateTest {
     }
   }
 
+  private Object slowText() {
+    return new Object() {
+      @Override
+      public String toString() {
+        block();
+        return "long";
+      }
+    };
+  }
+
   private static List<Thread> threads(String name) {
     return Thread.getAllStackTraces().keySet().stream()
         .filter(thread -> thread.getName().startsWith("redlock-" + name))
@@ -90,7 +100,7 @@ class InheritedStateTest {
         Lease held = other.acquire("held", TTL, WAIT);
         redlock.acquireAsync(LeaseRequest.of("held", TTL).fair().waitUpTo(TTL));
         redlock.lead("led", TTL, (lease, leadership) -> over.await());
-        BackgroundLog.of("io.redlock.Redlock").debug("a {}", "line");
+        BackgroundLog.of("io.redlock.Redlock").error("a line that takes {}", slowText());
         Stream.of("scheduler", "lane-", "wake-", "callbacks", "losses", "leader-", "log")
             .forEach(InheritedStateTest::assertStands);
         held.release();
