@@ -112,6 +112,7 @@ class AcquireTypesTest {
       entries = machine.eventRequestManager().createMethodEntryRequest();
       entries.addClassFilter(PREFIX + "*");
       entries.addClassExclusionFilter(AcquireTypesTest.class.getName() + "*");
+      entries.addClassExclusionFilter(PREFIX + "driver.SystemSources$SingleThread*"); // timers
       entries.setSuspendPolicy(EventRequest.SUSPEND_NONE); // so that it takes milliseconds
     }
 
