@@ -30,7 +30,7 @@ public record HistoryVerdict(
    *   <li>I8: a node that lost its data does not vote, and an evicting node not for long.
    *   <li>I12: no thread is left in a client that has closed.
    *   <li>I23: while the masters change, a client whose majorities are well acquires a lease that
-   *       nobody else wants every second and a node timeout.
+   *       nobody else wants every two seconds and a node timeout.
    * </ul>
    */
   public static HistoryVerdict of(History history) {

@@ -15,9 +15,9 @@ import java.util.TreeSet;
 /**
  * I23: a client whose majorities are well acquires and extends all the time.
  *
- * <p>After every pause it acquires and extends a lease that nobody else wants. No second and a node
- * timeout go by without that. An attempt may fail because it reports that a master has a new mark,
- * but the next one succeeds; the simulator is stricter.
+ * <p>After every pause it acquires and extends a lease that nobody else wants. No two seconds and a
+ * node timeout go by without that. An attempt may fail because it reports that a master has a new
+ * mark, but the next one succeeds; the simulator is stricter.
  *
  * <p>Time in which the client or too many masters were struck does not count, until the next
  * attempt. Nor does the time around any stall: where one process gets no processor, others that a
@@ -25,7 +25,7 @@ import java.util.TreeSet;
  */
 final class ServiceRules {
 
-  private static final long LONGEST_NANOS = 1_000 * RunSettings.MILLI;
+  private static final long LONGEST_NANOS = 2_000 * RunSettings.MILLI;
 
   /** After so long every client has connected to, and audited, a master that is back. */
   private static final long RECOVERY_NANOS = 3_000 * RunSettings.MILLI;
