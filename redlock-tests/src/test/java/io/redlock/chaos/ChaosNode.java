@@ -32,12 +32,7 @@ final class ChaosNode implements ChaosServer {
           .toList();
 
   /** How often a server that loads looks after its clients; Redis 6.2 has no such setting. */
-  private static final String LOOK_UP = "loading-process-events-interval-bytes";
-
-  private static final String FILL =
-      "for i = 1, ARGV[1] do redis.call('SET', 'filler:' .. i, string.rep('x', ARGV[2])) end";
-
-  private static final String EMPTY = "for i = 1, 40 do redis.call('DEL', 'filler:' .. i) end";
+  private static final String EMPTY = "for i = 1, 10 do redis.call('DEL', 'filler:' .. i) end";
 
   /** Runs for so many milliseconds. */
   private static final String RUN =
@@ -260,16 +255,9 @@ final class ChaosNode implements ChaosServer {
 
   /** SIGKILL, and back with the data of just before, which is slow to load. */
   void restartLoading() {
-    boolean adjustable = !((List<?>) server.command("CONFIG", "GET", LOOK_UP)).isEmpty();
-    config("rdbcompression", "no");
-    command("EVAL", FILL, "0", adjustable ? "40" : "10", adjustable ? "4000" : "2200000");
-    save("SAVE");
+    String[] slowly = server.saveWhatLoadsSlowly(160);
     kill();
-    if (adjustable) {
-      restart("--key-load-delay", "40000", "--" + LOOK_UP, "1024");
-    } else {
-      restart("--key-load-delay", "160000");
-    }
+    restart(slowly);
   }
 
   /** Saves, after the save that the server may have begun by itself. */

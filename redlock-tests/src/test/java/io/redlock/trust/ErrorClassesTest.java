@@ -215,16 +215,9 @@ class ErrorClassesTest {
 
   @Test
   void loading() throws Exception {
-    server.command("EVAL", "for i = 1, 5000 do redis.call('SET', 'key' .. i, i) end", "0");
-    server.command("SAVE");
-    try {
-      server.restart("--key-load-delay", "2000", "--loading-process-events-interval-bytes", "1024");
-    } catch (IllegalStateException e) {
-      Assumptions.abort("this server cannot be made to load slowly");
-    }
+    server.restart(server.saveWhatLoadsSlowly(1000));
     connect();
     assertRefused(Vote.UNREACHABLE, "LOADING");
-    server.command("CONFIG", "SET", "key-load-delay", "0");
     Await.until("it is loaded", () -> serves("PING"));
     assertRecovers();
   }
@@ -433,11 +426,13 @@ class ErrorClassesTest {
 
   @Test
   void protectedMode() throws Exception {
-    Assumptions.assumeTrue(
-        server.isAtLeast(7), "Redis 6.2 has no protected mode where bind is configured");
     String address = ownAddress();
+    String[] config = {"--bind", "127.0.0.1", address, "--protected-mode", "yes"};
+    if (!server.isAtLeast(7)) {
+      config = new String[] {RedisServer.UNBOUND, "--protected-mode", "yes"};
+    }
     server.close();
-    server = RedisServer.start("--bind", "127.0.0.1", address, "--protected-mode", "yes").founded();
+    server = RedisServer.start(config).founded();
     connect("redis://" + address + ":" + server.port());
     assertRefusedAtTheDoor(Vote.MISCONFIGURED, "protected mode");
     server.command("CONFIG", "SET", "protected-mode", "no");

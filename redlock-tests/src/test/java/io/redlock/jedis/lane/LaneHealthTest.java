@@ -20,7 +20,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -111,8 +110,7 @@ class LaneHealthTest {
   @Tag("servers")
   @Test
   void nodeThatWasAwayForLongIsUpWithinOneProbeOfItsReturn() {
-    server.command("EVAL", "for i = 1, 5000 do redis.call('SET', 'key' .. i, i) end", "0");
-    server.command("SAVE");
+    String[] slowly = server.saveWhatLoadsSlowly(500);
     AtomicInteger probes = new AtomicInteger();
     JedisClientConfig counting =
         DefaultJedisClientConfig.builder()
@@ -131,22 +129,14 @@ class LaneHealthTest {
       long awayNanos = System.nanoTime() - downNanos;
       Duration since = fixture.lane.status().sinceAgo();
       assertTrue(since.toNanos() >= awayNanos, "since it went down");
-      startLoadingSlowly();
+      server.restart(slowly);
+      assertFalse(serves(), "it loads");
       Await.until("it has loaded", this::serves);
       Await.until(
           "it is up, not " + fixture.lane.status(),
           LONGEST_PAUSE.multipliedBy(10), // of what is twice or more with each failure
           () -> fixture.lane.status().state() == State.UP);
     }
-  }
-
-  private void startLoadingSlowly() {
-    try {
-      server.restart("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024");
-    } catch (IllegalStateException e) {
-      Assumptions.abort("this server cannot be made to load slowly");
-    }
-    assertFalse(serves(), "it loads");
   }
 
   private boolean serves() {

@@ -63,6 +63,9 @@ public final class RedisServer implements AutoCloseable {
     return (Integer.parseInt(process.replaceFirst("process ", "")) - 1) % PROCESSES;
   }
 
+  /** Configures no address: Redis 6.2 has a protected mode only then. */
+  public static final String UNBOUND = "unbound";
+
   private final Path folder;
   private final List<String> config;
   private final Map<String, String> environment;
@@ -82,7 +85,7 @@ public final class RedisServer implements AutoCloseable {
    * Starts a server and waits until it answers.
    *
    * @param config more configuration as on the command line, for example {@code "--maxmemory",
-   *     "1mb"}
+   *     "1mb"}; or {@link #UNBOUND}
    */
   public static RedisServer start(String... config) {
     return start(Map.of(), config);
@@ -176,6 +179,18 @@ public final class RedisServer implements AutoCloseable {
   }
 
   /**
+   * Saves ten keys {@code filler:…}, and returns with which configuration each takes so long to
+   * load. The server answers while it loads, once in two megabytes.
+   */
+  public String[] saveWhatLoadsSlowly(int millisEach) {
+    command("CONFIG", "SET", "rdbcompression", "no");
+    String fill = "redis.call('SET', 'filler:' .. i, string.rep('x', 2200000))";
+    command("EVAL", "for i = 1, 10 do " + fill + " end", "0");
+    command("SAVE");
+    return new String[] {"--key-load-delay", millisEach + "000"};
+  }
+
+  /**
    * Executes one command on a connection of its own.
    *
    * @return a String, Long, List of these, or null
@@ -257,9 +272,12 @@ public final class RedisServer implements AutoCloseable {
     }
     List<String> command = new ArrayList<>();
     command.add(RedisExecutable.path().toString());
-    command.addAll(List.of("--port", Integer.toString(port), "--bind", HOST));
+    command.addAll(List.of("--port", Integer.toString(port)));
+    if (!allConfig.contains(UNBOUND)) {
+      command.addAll(List.of("--bind", HOST));
+    }
     command.addAll(List.of("--dir", folder.toString(), "--save", "", "--appendonly", "no"));
-    command.addAll(allConfig);
+    allConfig.stream().filter(each -> !each.equals(UNBOUND)).forEach(command::add);
     return LocalProcess.launch(folder, environment, command);
   }
 
