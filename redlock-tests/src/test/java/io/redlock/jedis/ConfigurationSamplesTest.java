@@ -104,7 +104,8 @@ class ConfigurationSamplesTest {
       JedisClientConfig tls = DefaultJedisClientConfig.builder().sslOptions(trust).build();
       Redlock redlock = JedisRedlock.builder().node(masters).clientConfig(tls).build();
       // readme:end
-      assertTrue(JedisRedlock.builder().node(masters).clientConfig(tls).adoptNew().isComplete());
+      JedisRedlock.Builder patient = JedisRedlock.builder().silenceTimeout(Duration.ofMinutes(1));
+      assertTrue(patient.node(masters).clientConfig(tls).adoptNew().isComplete());
       try (redlock) {
         Await.until("the lane is up", () -> isConnected(redlock));
       }

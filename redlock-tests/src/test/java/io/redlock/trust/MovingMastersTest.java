@@ -32,6 +32,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
@@ -51,6 +52,7 @@ class MovingMastersTest {
   private static final Duration TTL = Duration.ofMillis(800);
   private static final Duration PATIENCE = Duration.ofMinutes(1);
   private static final Duration SETTLE = Duration.ofMillis(50);
+  private static final long PAUSE_NANOS = 2_000_000;
 
   /** The servers, of which the first are the present masters and the last are the future ones. */
   private static final class Masters implements AutoCloseable {
@@ -170,6 +172,7 @@ class MovingMastersTest {
           if (result.lease().isPresent()) {
             hold(result.lease().get());
           }
+          LockSupport.parkNanos(PAUSE_NANOS);
         }
       } catch (Throwable e) {
         failure.set(e);
@@ -332,6 +335,7 @@ class MovingMastersTest {
               () -> {
                 while (lease.isValid()) {
                   lease.extendAsync(TTL).join();
+                  LockSupport.parkNanos(PAUSE_NANOS);
                 }
               });
       extending.start();
