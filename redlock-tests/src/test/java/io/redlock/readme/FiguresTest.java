@@ -167,18 +167,6 @@ class FiguresTest {
   }
 
   @Test
-  void costOfIdleClientsIsThatOfTheirAudits() throws IOException {
-    Matcher audit =
-        Pattern.compile("an audit a second: (\\d+) µs of the master's time \\(`-Dbench.only=guard`")
-            .matcher(Repository.read("docs/operations.md"));
-    assertTrue(audit.find(), "the page says what an audit costs, and what measures it");
-    assertSays(
-        "docs/operations.md",
-        "100 idle clients take %.2f %% of its core",
-        100 * Integer.parseInt(audit.group(1)) / 1e6 * 100);
-  }
-
-  @Test
   void nameLeavesAsManyBytesOnAMasterAsThePageSays() throws Exception {
     Matcher formula =
         Pattern.compile("used within fenceRetention × \\((\\d+) \\+ length of prefix and name\\)")

@@ -1,16 +1,17 @@
 package io.redlock.bench;
 
+import io.redlock.NodeStatus.State;
+import io.redlock.Redlock;
 import io.redlock.bench.ClosedLoop.Run;
-import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.JedisRedlock;
 import io.redlock.spi.HolderLabel;
-import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServers;
-import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import redis.clients.jedis.Connection;
 
 /** What settings take: the same callers with one and another, each on five masters. */
 record SettingCosts(Report report) {
@@ -20,7 +21,7 @@ record SettingCosts(Report report) {
   private static final String USUAL = "billing@pod-7:4211";
   private static final String LONG = "label of 64 characters";
   private static final String SHORT = "label of 1 character";
-  private static final int AUDITS = 20_000;
+  private static final int IDLE_CLIENTS = 100;
 
   /** The restart guard: with it and without. */
   void guard() throws Exception {
@@ -46,7 +47,7 @@ record SettingCosts(Report report) {
           report.atLeast(0.9, workload, "at least 0.9 x the cycles/s without it", cycles);
         }
       }
-      audit(guarded.get(0));
+      idle(guarded);
     }
   }
 
@@ -59,23 +60,40 @@ record SettingCosts(Report report) {
     return Rounds.ofMillis(count, 150, 4_000);
   }
 
-  /** Prints what docs/operations.md says: the processor time of a master for one audit. */
-  private void audit(RedisServer master) {
-    String text = new String(Script.AUDIT.text.getRaw(), StandardCharsets.UTF_8);
-    String digest = String.valueOf(master.command("SCRIPT", "LOAD", text));
-    master.command("CONFIG", "RESETSTAT");
-    try (Connection connection = master.connect()) {
-      for (int number = 0; number < AUDITS; number++) {
-        RedisServer.command(connection, "EVALSHA", digest, "1", "redlock:birth", "" + number);
+  /** Prints what docs/operations.md says: how much of a core of each master idle clients take. */
+  private void idle(RedisServers masters) throws InterruptedException {
+    List<Redlock> clients = new ArrayList<>();
+    try {
+      for (int number = 0; number < IDLE_CLIENTS; number++) {
+        clients.add(JedisRedlock.connect(masters.addresses()));
       }
+      Await.until("all are connected", () -> clients.stream().allMatch(SettingCosts::isConnected));
+      List<Long> pids = Comparison.pids(masters);
+      long beginNanos = System.nanoTime();
+      double before = cpuNanos(pids);
+      Thread.sleep(30_000);
+      double used = cpuNanos(pids) - before;
+      double percent = 100 * used / pids.size() / (System.nanoTime() - beginNanos);
+      String figure = String.format(Locale.ROOT, "%.2f %%", percent);
+      report.table(
+          IDLE_CLIENTS + " idle clients",
+          "",
+          List.of("a core of each master"),
+          List.of(List.of(figure)));
+    } finally {
+      clients.forEach(Redlock::close);
     }
-    Matcher perCall =
-        Pattern.compile("cmdstat_evalsha:calls=" + AUDITS + ",.*?usec_per_call=([\\d.]+)")
-            .matcher(String.valueOf(master.command("INFO", "commandstats")));
-    if (!perCall.find()) {
-      throw new IllegalStateException("other scripts ran");
-    }
-    report.table("one audit", "", List.of("server CPU (us)"), List.of(List.of(perCall.group(1))));
+  }
+
+  private static boolean isConnected(Redlock client) {
+    return client.operations().nodes().stream().allMatch(node -> node.state() == State.UP);
+  }
+
+  private static double cpuNanos(List<Long> pids) {
+    return pids.stream()
+        .map(pid -> ProcessHandle.of(pid).orElseThrow().info().totalCpuDuration().orElseThrow())
+        .mapToLong(Duration::toNanos)
+        .sum();
   }
 
   /** The label in owner ids: a usual and the longest one against a single character. */
