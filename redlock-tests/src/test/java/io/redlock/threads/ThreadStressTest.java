@@ -16,7 +16,7 @@ class ThreadStressTest {
   @EnumSource
   void threadsBreakNoRule(ThreadScenes scene) {
     SplittableRandom seeds = new SplittableRandom();
-    int plays = Budget.of(60, 6_000);
+    int plays = Budget.of(60, 2_000);
     for (int play = 0; play < plays; play++) {
       scene.play(seeds.nextLong());
     }
