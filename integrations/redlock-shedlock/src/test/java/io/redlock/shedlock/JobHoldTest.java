@@ -2,6 +2,7 @@ package io.redlock.shedlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
@@ -73,6 +74,13 @@ class JobHoldTest {
     result = ExtendResult.extended(Duration.ofMinutes(5), VOTES);
     assertFalse(extend(next));
     assertEquals(before.earliestNanos(), overNanos());
+  }
+
+  @Test
+  void holdWhoseTimeIsOverIsNotExtended() {
+    result = ExtendResult.extended(Duration.ofMinutes(5), VOTES);
+    assertTrue(extend(limits(-2)), "its time is over from now on");
+    assertFalse(extend(next));
   }
 
   @Test

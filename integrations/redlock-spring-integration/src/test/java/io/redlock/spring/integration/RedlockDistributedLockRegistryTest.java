@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseLock;
 import io.redlock.Redlock;
+import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
@@ -65,6 +66,16 @@ class RedlockDistributedLockRegistryTest {
     lock.unlock();
     assertTrue(other.tryLock(Duration.ofMinutes(1), TTL));
     other.unlock();
+  }
+
+  @Test
+  void lockThatIsLockedAgainWithMoreThanTwiceWhatIsLeftIsExtended() throws InterruptedException {
+    DistributedLock lock = registry(redlock).obtain("45");
+    lock.lock();
+    assertTrue(lock.tryLock(Duration.ZERO, LONGER));
+    Await.until("it is extended", () -> remaining(lock).compareTo(TTL) > 0);
+    lock.unlock();
+    lock.unlock();
   }
 
   @Test
