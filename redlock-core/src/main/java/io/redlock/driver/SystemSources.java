@@ -27,10 +27,12 @@ import org.jspecify.annotations.Nullable;
 /** Real time, randomness and threads: their only source in the driver. */
 final class SystemSources {
 
+  private static final Ticker TICKER = Ticker.system();
+
   private SystemSources() {}
 
   static Ticker ticker() {
-    return Ticker.system();
+    return TICKER;
   }
 
   static Scheduler scheduler() {
@@ -146,7 +148,7 @@ final class SystemSources {
       }
 
       void run(Runnable next) {
-        sinceNanos = System.nanoTime();
+        sinceNanos = TICKER.monotonicNanos();
         task = next;
         try {
           next.run();
@@ -158,7 +160,9 @@ final class SystemSources {
 
       void check(long longNanos) {
         Runnable running = task;
-        if (running != null && running != told && System.nanoTime() - sinceNanos > longNanos) {
+        if (running != null
+            && running != told
+            && TICKER.monotonicNanos() - sinceNanos > longNanos) {
           told = running;
           Log.LOG.warn(
               "A callback on {} runs for longer than a ttl, and delays others: {}",
