@@ -14,14 +14,12 @@ import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
-import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 
 /**
  * All schedules in CI, a ninth of them in {@code verify}, drawn by the seed, a few side by side:
@@ -51,20 +49,13 @@ class ChaosTest {
         tests.add(DynamicTest.dynamicTest(schedule.name(), () -> skip(schedule)));
       }
     }
+    if (only.isEmpty()) { // readers in every build, and in CI with writers that are fair and with
+      // others
+      for (int more = 1; more <= Budget.of(1, 3); more++) {
+        tests.add(run(Schedules.named("readers"), seed + more));
+      }
+    }
     return tests.stream();
-  }
-
-  /** In every build, and in CI with writers that are fair and with others. */
-  @TestFactory
-  @DisabledIfSystemProperty(
-      named = "chaos.schedule",
-      matches = ".+",
-      disabledReason = "the schedule that was asked for is played by the other test")
-  Stream<DynamicTest> readersSeeNoUpdateInPart() {
-    Schedule readers =
-        Schedules.all().stream().filter(each -> each.name().equals("readers")).findAny().get();
-    long seed = System.currentTimeMillis() % 1_000_000;
-    return LongStream.range(seed, seed + Budget.of(1, 3)).mapToObj(next -> run(readers, next));
   }
 
   private static DynamicTest run(Schedule schedule, long seed) {

@@ -56,6 +56,10 @@ final class Schedules {
     return ALL.lines().map(Schedules::schedule).toList();
   }
 
+  static Schedule named(String name) {
+    return all().stream().filter(each -> each.name().equals(name)).findAny().orElseThrow();
+  }
+
   private static Schedule schedule(String row) {
     List<String> words = List.of(row.split(" +"));
     ChaosTerms terms = ChaosTerms.of(number(words.get(1)), number(words.get(2)));
