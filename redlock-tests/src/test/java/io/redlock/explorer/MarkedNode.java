@@ -120,6 +120,7 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
         "master",
         "standalone",
         data,
+        true,
         0,
         0,
         0,
@@ -131,19 +132,7 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
 
   /** Returns an audit with another mark. */
   static NodeAudit with(NodeAudit audit, String birth) {
-    return new NodeAudit(
-        audit.version(),
-        audit.runId(),
-        audit.role(),
-        audit.mode(),
-        audit.replId(),
-        audit.replicas(),
-        audit.maxMemoryBytes(),
-        audit.usedMemoryBytes(),
-        audit.evictionPolicy(),
-        audit.evictedKeys(),
-        audit.nodeMicros(),
-        birth);
+    return audit.marked(birth);
   }
 
   /** Returns the mark; fails if there is none that can be read. */

@@ -96,6 +96,11 @@ class ChangeSimulationTest {
     run("swapped", FEW, seed -> SimPlan.of(seed).swapping());
   }
 
+  @Test
+  void masterThatIsCopiedGoesOnVotingUnlessItsDataCameBackFromACopy() {
+    run("copied", FEW, seed -> SimPlan.of(seed).copying());
+  }
+
   private static void run(String what, List<Long> seeds, LongFunction<SimPlan> plans) {
     Campaign campaign = Campaign.run("changes of masters, " + what, seeds, plans);
     assertTrue(campaign.leases() > 50L * seeds.size(), "hardly anybody worked");

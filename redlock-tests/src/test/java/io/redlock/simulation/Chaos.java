@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -126,6 +127,7 @@ final class Chaos {
       case NODE_EVICT -> evict(server);
       case NODE_POLICY -> evictWhileRefused();
       case NODE_SWAP -> swap();
+      case NODE_COPY -> copy();
       case SCRIPT_FLUSH -> ifUp(fault, server, server::flushScripts);
       case CUT -> someSocket(client, SimSocket::cut);
       case HALF_OPEN -> someSocket(client, SimSocket::forget);
@@ -352,6 +354,30 @@ final class Chaos {
           world.note(20, () -> "** " + struck + " answer again");
           struck.forEach(SimServer::swap);
         });
+  }
+
+  private void copy() {
+    List<SimServer> struck = majority(4 * audited());
+    if (struck.isEmpty()) {
+      return;
+    }
+    note(SimFault.NODE_COPY, struck + " are copied");
+    struck.forEach(
+        server -> world.after(random.nextLong(plan.auditGapNanos()), server::takeAnotherHistory));
+    if (random.percent(30)) {
+      SimServer server = struck.get(0);
+      world.after(audited(), server::takeDump);
+      world.after(audited() + plan.maxTtlNanos() / 4, () -> putBack(server));
+    }
+  }
+
+  /** It is a replica until its next audit, so it refuses all else. */
+  private void putBack(SimServer server) {
+    note(SimFault.NODE_COPY, server + " gets its data back from a copy");
+    server.takeBack();
+    Set<Step> all = EnumSet.complementOf(EnumSet.of(Step.AUDIT));
+    server.trouble(new Trouble("READONLY You can't write against a replica.", false, all));
+    world.after(audited(), () -> server.trouble(null));
   }
 
   private void someSocket(SimClient client, Consumer<SimSocket> action) {

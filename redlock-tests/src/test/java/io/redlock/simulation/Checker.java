@@ -42,7 +42,7 @@ final class Checker {
       return;
     }
     well.look();
-    if (world.plan.change != null) {
+    if (world.plan.hasPulse()) {
       service.judge();
     }
     if (world.plan.permits) {

@@ -36,6 +36,8 @@ final class Parts {
   /** What a node calls the history of its data. */
   UnaryOperator<String> replicationId = id -> id;
 
+  UnaryOperator<String> formerReplicationId = id -> id;
+
   /** The mark that is left when everything in a running node is deleted. */
   UnaryOperator<String> birthAfterFlush = birth -> "";
 

@@ -1,7 +1,7 @@
 package io.redlock.simulation;
 
 /**
- * I23: while the masters change, the clients whose majorities are well are served.
+ * I23: while the masters change or are copied, the clients whose majorities are well are served.
  *
  * <p>A client acquires a lease that nobody else wants after every pause. An attempt ends within a
  * node timeout, so leases are at most a pause and a node timeout apart. One attempt may fail: it

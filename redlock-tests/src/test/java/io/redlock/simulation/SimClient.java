@@ -211,7 +211,7 @@ final class SimClient {
       sessions.add(session);
       session.begin();
     }
-    if (plan.change != null) {
+    if (plan.hasPulse()) {
       new Pulse(world, started, "pulse of " + started.process).begin();
     }
   }

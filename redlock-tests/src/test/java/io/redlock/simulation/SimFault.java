@@ -46,7 +46,8 @@ enum SimFault {
   WAKE_TWICE(CHANCE, "a fair waiter is told twice that it is its turn"),
   SET_FREE(OPERATORS, "an operator sets a resource free, whoever holds it or is about to"),
   NODE_POLICY(NODES, "a majority evicts all keys by a policy that is refused, and then fixed"),
-  NODE_SWAP(NODES, "others answer for a majority for longer than nodes abstain; then it again");
+  NODE_SWAP(NODES, "others answer for a majority for longer than nodes abstain; then it again"),
+  NODE_COPY(NODES, "copies of a majority come or have been gone for long; one may be put back");
 
   final Pace pace;
   final String meaning;

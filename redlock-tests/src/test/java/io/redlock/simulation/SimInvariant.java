@@ -23,8 +23,8 @@ public enum SimInvariant {
   I21("an inspection names the holder of a lease that is valid throughout, or says unknown"),
   I22("what an operator has set free is not extended"),
   I23(
-      "while masters change and majorities are well, leases are granted all the time: at most two"
-          + " pauses and two node timeouts apart"),
+      "while masters change or are copied and majorities are well, leases are granted all the"
+          + " time: at most two pauses and two node timeouts apart"),
   I24("no call waits on for any one of several names, or to read, while it could be granted"),
   I28("no reader is refused where no writer has come but for abstention, clock or memory"),
   I29("no entry and no shared key lives longer than its owner asked");

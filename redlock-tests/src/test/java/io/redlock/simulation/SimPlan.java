@@ -49,7 +49,8 @@ final class SimPlan {
           SimFault.WAKE_TWICE,
           SimFault.SET_FREE,
           SimFault.NODE_POLICY,
-          SimFault.NODE_SWAP);
+          SimFault.NODE_SWAP,
+          SimFault.NODE_COPY);
 
   final long seed;
   int nodes;
@@ -279,6 +280,11 @@ final class SimPlan {
     return strikingMajorities(SimFault.NODE_SWAP, 1_000, 1_000);
   }
 
+  /** Majorities are copied, and one of them may get its data back from a copy that lags. */
+  SimPlan copying() {
+    return strikingMajorities(SimFault.NODE_COPY, 5_000, 2_000);
+  }
+
   private SimPlan strikingMajorities(SimFault fault, int ttlMillis, long gapMillis) {
     only(fault);
     nodes = 3;
@@ -343,14 +349,21 @@ final class SimPlan {
     return IntStream.range(0, resources).mapToObj(number -> "r" + number).toList();
   }
 
-  /** Whether only processes are struck, and their data stay: so it is known which are well. */
+  /** Whether only processes are struck, and data of a majority stay: it is known which are well. */
   boolean leavesTheNetworkAlone() {
-    return FAULTS_OF_CLIENTS.containsAll(faults) || FAULTS_OF_PROCESSES.containsAll(faults);
+    return FAULTS_OF_CLIENTS.containsAll(faults)
+        || FAULTS_OF_PROCESSES.containsAll(faults)
+        || faults.equals(EnumSet.of(SimFault.NODE_COPY));
   }
 
   /** Whether nodes and network do what they should. */
   boolean holdsUpOnlyClients() {
     return FAULTS_OF_CLIENTS.containsAll(faults);
+  }
+
+  /** Whether each client acquires a name of its own again and again (I23). */
+  boolean hasPulse() {
+    return change != null || has(SimFault.NODE_COPY);
   }
 
   boolean has(SimFault fault) {

@@ -47,6 +47,8 @@ final class SimServer {
   /** An error that a node answers to some commands, and whether it executes them all the same. */
   record Trouble(String error, boolean executes, Set<Step> steps) {}
 
+  private static final String NO_ID = "0".repeat(40);
+
   /** Another server, while it does not answer. */
   private record Stranger(Dump data, String runId, String replicationId, long evictedKeys) {}
 
@@ -72,6 +74,7 @@ final class SimServer {
   private String birth = "";
   private String runId;
   private String replicationId;
+  private String formerReplicationId = NO_ID;
   private int identities;
   private Running running = Running.UP;
   private long incarnation;
@@ -367,6 +370,7 @@ final class SimServer {
             "master",
             "standalone",
             parts.replicationId.apply(replicationId),
+            parts.formerReplicationId.apply(formerReplicationId),
             "0",
             outOfMemory || evicts ? "1000000" : "0",
             outOfMemory ? "1000001" : "0",
@@ -447,6 +451,7 @@ final class SimServer {
     trouble = null;
     outOfMemory = false;
     evictedKeys = 0;
+    formerReplicationId = NO_ID;
   }
 
   /** A new process on other data. */
@@ -462,7 +467,24 @@ final class SimServer {
     if (originalRunId != null) {
       runId = originalRunId;
     }
+    promote();
+  }
+
+  private void promote() {
+    formerReplicationId = replicationId;
     replicationId = newIdentity();
+  }
+
+  /** Its first copy comes, or all have been gone for long. */
+  void takeAnotherHistory() {
+    promote();
+    formerReplicationId = NO_ID;
+  }
+
+  /** The running process copies a copy of its own that lags, and is promoted again. */
+  void takeBack() {
+    replaceData(dumps.getLast());
+    promote();
   }
 
   /** Another server answers at its address from now on; the one before comes back next time. */
@@ -497,7 +519,7 @@ final class SimServer {
   /** The running process takes over an empty data set. */
   void resyncFromEmpty() {
     flush();
-    replicationId = newIdentity();
+    promote();
   }
 
   private void replaceData(Dump dump) {

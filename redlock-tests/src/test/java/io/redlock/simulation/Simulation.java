@@ -94,7 +94,7 @@ final class Simulation {
     if (operator != null) {
       operator.begin();
     }
-    boolean areServed = plan.change != null || plan.permits || plan.sharedPercent > 0;
+    boolean areServed = plan.hasPulse() || plan.permits || plan.sharedPercent > 0;
     if (areServed && plan.leavesTheNetworkAlone()) {
       checker.watch();
     }

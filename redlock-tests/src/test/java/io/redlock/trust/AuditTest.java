@@ -3,6 +3,7 @@ package io.redlock.trust;
 import static io.redlock.testbed.Results.assertExtended;
 import static io.redlock.testbed.Results.assertUnavailable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
@@ -13,14 +14,18 @@ import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testkit.GateProxy;
 import java.io.IOException;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import jdk.jfr.Recording;
@@ -199,6 +204,65 @@ class AuditTest {
     assertTrue(told.losses().get(2).contains("its replication history"), told.losses()::toString);
     Await.until("the lease has ended", () -> !lease.isValid());
     assertEquals(3, told.losses().size(), told.losses()::toString);
+  }
+
+  /**
+   * As a nightly backup does, which is a first copy, and as the end of all copies does in the
+   * second in which the master gives up waiting for another one.
+   */
+  @Test
+  @AgainIfItStoodStill // a mark is carried within three seconds
+  void mastersThatAreCopiedLoseNothingAndGoOnVoting() throws Exception {
+    servers = RedisServers.start(3, "--repl-backlog-ttl", "1");
+    connect(JedisRedlock.builder(), servers.addresses());
+    Lease lease = client.acquire("a", TTL, TTL);
+    List<String> alone = histories();
+    List<Socket> copies = new ArrayList<>();
+    try {
+      for (RedisServer server : servers) {
+        Socket copy = new Socket(server.host(), server.port());
+        copies.add(copy);
+        copy.getOutputStream().write("SYNC\r\n".getBytes(StandardCharsets.US_ASCII));
+      }
+      awaitMarksOfOthersThan(alone);
+    } finally {
+      for (Socket copy : copies) {
+        copy.close();
+      }
+    }
+    awaitMarksOfOthersThan(histories());
+    assertExtended(lease.extend(TTL));
+    lease.close();
+    assertEquals(List.of(), told.losses());
+    for (int node = 0; node < 3; node++) {
+      assertFalse(told.states(status(node).name()).contains(State.ABSTAINING), told::toString);
+    }
+  }
+
+  private List<String> histories() {
+    List<String> histories = new ArrayList<>();
+    servers.forEach(server -> histories.add(history(server)));
+    return histories;
+  }
+
+  private static String history(RedisServer server) {
+    String info = String.valueOf(server.command("INFO", "replication"));
+    return info.replaceFirst("(?s).*master_replid:(\\w+).*", "$1");
+  }
+
+  private void awaitMarksOfOthersThan(List<String> before) {
+    Await.until(
+        "each mark names another history than " + before,
+        () -> {
+          List<String> now = histories();
+          boolean areCarried = true;
+          for (int node = 0; node < 3; node++) {
+            areCarried &= !now.get(node).equals(before.get(node));
+            Object mark = servers.get(node).command("GET", "redlock:birth");
+            areCarried &= String.valueOf(mark).contains(now.get(node));
+          }
+          return areCarried;
+        });
   }
 
   private void awaitLosses(int count) {

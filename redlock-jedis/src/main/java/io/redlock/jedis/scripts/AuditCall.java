@@ -17,7 +17,7 @@ public final class AuditCall {
   /** The message for an answer that belongs to no audit. */
   static final String NO_ANSWER = "the audit was answered by something else";
 
-  private static final int FIELDS = 13;
+  private static final int FIELDS = 14;
   private static final Argument BIRTH_KEY = Argument.of(BirthMark.KEY);
   private static final Argument ONE_KEY = Argument.of(1);
 
@@ -84,13 +84,14 @@ public final class AuditCall {
         fields.get(3),
         fields.get(4),
         fields.get(5),
-        (int) number(fields.get(6)),
-        number(fields.get(7)),
+        fields.get(6).matches("0+"),
+        (int) number(fields.get(7)),
         number(fields.get(8)),
-        fields.get(9),
-        number(fields.get(10)),
+        number(fields.get(9)),
+        fields.get(10),
         number(fields.get(11)),
-        fields.get(12));
+        number(fields.get(12)),
+        fields.get(13));
   }
 
   /** Returns a number; zero if the server left it out. */

@@ -126,6 +126,12 @@ public record BirthMark(
         runId, replId, firstSeenMillis, isAdopted, isSo, evictedKeys, serves, agreement);
   }
 
+  /** Returns the mark of the same data in another history of replication. */
+  BirthMark in(String history) {
+    return new BirthMark(
+        runId, history, firstSeenMillis, isAdopted, isFounded, evictedKeys, serves, agreement);
+  }
+
   /** Returns a mark of the same data that serves these clients under this agreement. */
   public BirthMark serving(Served clients, Agreement terms) {
     return new BirthMark(

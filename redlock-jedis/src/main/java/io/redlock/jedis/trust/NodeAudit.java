@@ -1,5 +1,7 @@
 package io.redlock.jedis.trust;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The facts that a node reports about itself. They are the first thing asked on every new
  * connection, and are asked again every second.
@@ -9,6 +11,7 @@ package io.redlock.jedis.trust;
  * @param role {@code master} or {@code slave}
  * @param mode {@code standalone}, {@code cluster} or {@code sentinel}
  * @param replId the identity of the replication history
+ * @param isOwnHistory true if it continues no history of another master, as a promoted replica
  * @param replicas the number of connected replicas
  * @param maxMemoryBytes the memory limit, 0 for none
  * @param usedMemoryBytes the memory that counts for the limit
@@ -23,6 +26,7 @@ public record NodeAudit(
     String role,
     String mode,
     String replId,
+    boolean isOwnHistory,
     int replicas,
     long maxMemoryBytes,
     long usedMemoryBytes,
@@ -53,6 +57,45 @@ public record NodeAudit(
           ? "+" + aheadMillis
           : Long.toString(mark.firstSeenMillis());
     }
+  }
+
+  /** Returns the same with another mark. */
+  public NodeAudit marked(String text) {
+    return new NodeAudit(
+        version,
+        runId,
+        role,
+        mode,
+        replId,
+        isOwnHistory,
+        replicas,
+        maxMemoryBytes,
+        usedMemoryBytes,
+        evictionPolicy,
+        evictedKeys,
+        nodeMicros,
+        text);
+  }
+
+  /**
+   * Returns the write of the mark into another history of replication (N9): a master takes a new
+   * one when its first copy comes, and when all copies have been gone for long, and loses nothing.
+   *
+   * @param before the audit before this one, which showed the mark valid
+   * @return null if there is none, or if the server may have lost data
+   */
+  public @Nullable Refresh carrying(NodeAudit before) {
+    BirthMark mark = BirthMark.parse(before.birth);
+    return mark != null
+            && mark.isOf(before)
+            && birth.equals(before.birth)
+            && runId.equals(before.runId)
+            && !replId.equals(before.replId)
+            && isOwnHistory
+            && isMaster()
+            && evictedKeys <= mark.evictedKeys()
+        ? Refresh.of(this, mark.in(replId))
+        : null;
   }
 
   /** Returns true if the server refuses to create a key. */

@@ -34,20 +34,23 @@ public final class NodeTrust {
   private final Deque<String> earlier = new ArrayDeque<>(); // processes that answered before
 
   private @Nullable Past past;
+  private @Nullable Sound sound; // of this connection
   private String warned = "";
   private String process = "";
   private boolean alternates;
   private long alternatedNanos;
 
+  /** The last audit that showed a valid mark, and what it allowed. */
+  private record Sound(NodeAudit audit, Verdict verdict, long sinceNanos) {}
+
   /** The owner of the data when the node last had a valid mark. */
   private record Past(
       String runId, String replId, long evictedKeys, long firstSeenMillis, Agreement terms) {
 
-    /** An operator who changes the terms of a mark dates it anew. */
+    /** An operator who changes the terms of a mark dates it anew; a carried one keeps its date. */
     boolean isThatOf(@Nullable Past other) {
       return other != null
           && runId.equals(other.runId)
-          && replId.equals(other.replId)
           && (firstSeenMillis == other.firstSeenMillis || !terms.equals(other.terms));
     }
   }
@@ -72,6 +75,13 @@ public final class NodeTrust {
    */
   public Verdict judge(
       NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker, Consumer<String> resets) {
+    Sound last = sound;
+    if (last != null && afterNanos - last.sinceNanos <= Peers.FRESH_NANOS && !rules.observes()) {
+      NodeAudit.Refresh carrying = audit.carrying(last.audit); // N9
+      if (carrying != null) {
+        return last.verdict.writing(carrying);
+      }
+    }
     Verdict verdict =
         rules.judge(audit, peers.hear(index, audit, beforeNanos, afterNanos, ticker, rules));
     if (isAlternating(audit, afterNanos)) {
@@ -89,6 +99,8 @@ public final class NodeTrust {
       resets.accept(loss);
     }
     warn(audit);
+    boolean isSound = past != null && verdict.stand() != Stand.REFUSED;
+    sound = isSound ? new Sound(audit, verdict, beforeNanos) : null;
     return rules.observes() ? verdict.unwritten() : verdict;
   }
 
@@ -170,6 +182,7 @@ public final class NodeTrust {
 
   /** Takes note that the connection has ended. */
   public void left() {
+    sound = null;
     peers.left(index);
   }
 

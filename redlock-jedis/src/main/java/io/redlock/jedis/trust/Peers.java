@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 public final class Peers {
 
   /** The age up to which an audit shows the mark of its node. */
-  private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(3);
+  static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(3);
 
   private final Quorum nodes;
   private final List<String> names;

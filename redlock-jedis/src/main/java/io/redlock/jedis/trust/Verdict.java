@@ -60,6 +60,11 @@ public record Verdict(
         + ": give each server an address of its own";
   }
 
+  /** Returns the same verdict, with a mark to write. */
+  Verdict writing(NodeAudit.Refresh mark) {
+    return new Verdict(stand, reason, remainingMillis, birth, mark);
+  }
+
   /** Returns the same verdict for an observer, which writes no mark. */
   Verdict unwritten() {
     return refresh == null

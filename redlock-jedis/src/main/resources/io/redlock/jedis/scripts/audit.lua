@@ -5,8 +5,8 @@
 -- ARGV: a number that the answer repeats; to write the mark, also: the mark as it was seen
 -- ('' = none), the new one before its first-seen time, that time in ms (+N = in N ms), the rest,
 -- the time of the audit (us).
--- Returns: {number, version, run_id, role, mode, master_replid, connected replicas, maxmemory,
--- memory that counts for it, policy, evicted keys, now (us), birth mark}
+-- Returns: {number, version, run_id, role, mode, master_replid, master_replid2, connected replicas,
+-- maxmemory, memory that counts for it, policy, evicted keys, now (us), birth mark}
 local time = redis.call('TIME')
 local birth = redis.call('GET', KEYS[1]) or ''
 
@@ -36,6 +36,7 @@ return {
   field(replication, 'role') or '',
   field(server, 'redis_mode') or field(server, 'server_mode') or '', -- the latter is Valkey's
   field(replication, 'master_replid') or '',
+  field(replication, 'master_replid2') or '',
   field(replication, 'connected_slaves') or '',
   field(memory, 'maxmemory') or '',
   string.format('%.0f', (field(memory, 'used_memory') or 0) - (field(memory, 'mem_not_counted_for_evict') or 0)),

@@ -54,6 +54,7 @@ final class TestNode extends AuditedMaster {
         audit.role(),
         audit.mode(),
         audit.replId(),
+        audit.isOwnHistory() ? "0" : "1",
         "",
         Long.toString(audit.maxMemoryBytes()),
         Long.toString(audit.usedMemoryBytes()),

@@ -25,6 +25,7 @@ class AuditCallTest {
             "master",
             "standalone",
             "repl",
+            "0000",
             "2",
             "",
             "",
@@ -40,14 +41,14 @@ class AuditCallTest {
   void fieldsAreReadInTheirOrderAndWhatIsMissingIsZero() {
     assertEquals(
         new NodeAudit(
-            "7", "run", "master", "standalone", "repl", 2, 0, 0, "noeviction", 3, 99, "b"),
+            "7", "run", "master", "standalone", "repl", true, 2, 0, 0, "noeviction", 3, 99, "b"),
         AuditCall.parse(reply, invocation));
   }
 
   @Test
   void textsAreCutExceptTheMarkWhichIsCompared() {
     byte[] endless = "x".repeat(5_000).getBytes(StandardCharsets.UTF_8);
-    for (int field : new int[] {1, 9, 12}) {
+    for (int field : new int[] {1, 10, 13}) {
       reply.set(field, endless);
     }
     NodeAudit audit = Objects.requireNonNull(AuditCall.parse(reply, invocation));
@@ -60,7 +61,7 @@ class AuditCallTest {
   void replyToSomethingElseIsNoAudit() {
     assertNull(AuditCall.parse(null, invocation));
     assertNull(AuditCall.parse("OK", invocation));
-    assertNull(AuditCall.parse(reply.subList(0, 11), invocation));
+    assertNull(AuditCall.parse(reply.subList(0, 12), invocation));
     assertNull(AuditCall.parse(reply, AuditCall.invocation(5, null)));
     reply.set(3, 5L);
     assertNull(AuditCall.parse(reply, invocation));

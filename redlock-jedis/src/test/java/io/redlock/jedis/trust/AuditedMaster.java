@@ -12,6 +12,7 @@ public class AuditedMaster {
   public int replicas;
   public long evicted;
   public long aheadMicros;
+  boolean isOwnHistory = true;
   String mode = "standalone";
   long used;
   String policy = "noeviction";
@@ -26,7 +27,19 @@ public class AuditedMaster {
   public NodeAudit audit(long wallMicros) {
     long nodeMicros = wallMicros + aheadMicros;
     return new NodeAudit(
-        "7.0.15", run, role, mode, repl, replicas, limit, used, policy, evicted, nodeMicros, birth);
+        "7.0.15",
+        run,
+        role,
+        mode,
+        repl,
+        isOwnHistory,
+        replicas,
+        limit,
+        used,
+        policy,
+        evicted,
+        nodeMicros,
+        birth);
   }
 
   /** Stores a mark, unless another one was stored meanwhile, as audit.lua does. */

@@ -1,6 +1,7 @@
 package io.redlock.jedis.trust;
 
 import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.scenes.KeptLog;
@@ -15,6 +16,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -42,6 +44,7 @@ class PeersTest {
     private Peers peers = new Peers(names, Quorum.of(3), Marks.SKEW_MICROS);
     private long monotonicMicros = 77 * SECOND;
     private long sleptMicros;
+    private @Nullable Refresh refresh;
 
     @Override
     public long monotonicNanos() {
@@ -87,6 +90,8 @@ class PeersTest {
       switch (command) {
         case "run" -> master.run = value;
         case "repl" -> master.repl = value;
+        case "promoted" -> master.isOwnHistory = false;
+        case "write" -> master.write(Objects.requireNonNull(refresh), wallMicros() / 1_000);
         case "role" -> master.role = value;
         case "replicas" -> master.replicas = Integer.parseInt(value);
         case "evicted" -> master.evicted = Long.parseLong(value);
@@ -97,7 +102,7 @@ class PeersTest {
         case "text" -> master.birth = value;
         case "serves" -> master.birth = serving(master, Served.of(value.split(",")));
         case "hear" -> tell(hear(node, Marks.micros(value) * 1_000), master);
-        case "left" -> peers.left(node);
+        case "left" -> trust(node, Marks.GUARDED).left();
         case "accepted" -> out.add(peers.judged(node, true) ? "a quorum" : "too few");
         case "refused" -> out.add(peers.judged(node, false) ? "a quorum" : "too few");
         case "judge" -> judge(node, trust(node, Marks.GUARDED));
@@ -177,11 +182,12 @@ class PeersTest {
       String birth = master(node).birth;
       Verdict verdict =
           trust.judge(audit(master(node)), nanos, nanos, this, loss -> out.add("lost: " + loss));
+      refresh = verdict.refresh();
       boolean isCarried = !verdict.birth().isEmpty() && birth.startsWith(verdict.birth());
       out.add(
           (verdict.stand() + " " + verdict.reason()).strip()
               + (isCarried ? ", carrying its mark" : "")
-              + (verdict.refresh() == null ? "" : ", to be marked"));
+              + (refresh == null ? "" : ", to be marked"));
     }
   }
 }

@@ -211,20 +211,7 @@ public record OperatorStep(
       written = master;
       refresh = mark;
       BirthMark dated = dated(mark.mark(), Math.max(0, mark.mark().firstSeenMillis())); // 0: now
-      NodeAudit before = audits.get(master);
-      return new NodeAudit(
-          before.version(),
-          before.runId(),
-          before.role(),
-          before.mode(),
-          before.replId(),
-          before.replicas(),
-          before.maxMemoryBytes(),
-          before.usedMemoryBytes(),
-          before.evictionPolicy(),
-          before.evictedKeys(),
-          before.nodeMicros(),
-          dated.toString());
+      return audits.get(master).marked(dated.toString());
     }
 
     @Override
