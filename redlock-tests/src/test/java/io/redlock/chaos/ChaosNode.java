@@ -255,7 +255,7 @@ final class ChaosNode implements ChaosServer {
 
   /** SIGKILL, and back with the data of just before, which is slow to load. */
   void restartLoading() {
-    String[] slowly = server.saveWhatLoadsSlowly(160);
+    String[] slowly = server.saveWhatLoadsSlowly(10, 160);
     kill();
     restart(slowly);
   }

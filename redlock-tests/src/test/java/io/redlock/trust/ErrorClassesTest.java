@@ -215,7 +215,7 @@ class ErrorClassesTest {
 
   @Test
   void loading() throws Exception {
-    server.restart(server.saveWhatLoadsSlowly(1000));
+    server.restart(server.saveWhatLoadsSlowly(40, 400));
     connect();
     assertRefused(Vote.UNREACHABLE, "LOADING");
     Await.until("it is loaded", () -> serves("PING"));

@@ -110,7 +110,7 @@ class LaneHealthTest {
   @Tag("servers")
   @Test
   void nodeThatWasAwayForLongIsUpWithinOneProbeOfItsReturn() {
-    String[] slowly = server.saveWhatLoadsSlowly(500);
+    String[] slowly = server.saveWhatLoadsSlowly(20, 300);
     AtomicInteger probes = new AtomicInteger();
     JedisClientConfig counting =
         DefaultJedisClientConfig.builder()

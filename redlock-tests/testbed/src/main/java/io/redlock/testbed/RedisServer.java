@@ -179,13 +179,13 @@ public final class RedisServer implements AutoCloseable {
   }
 
   /**
-   * Saves ten keys {@code filler:…}, and returns with which configuration each takes so long to
-   * load. The server answers while it loads, once in two megabytes.
+   * Saves keys {@code filler:…}, and returns with which configuration each takes so long to load.
+   * The server answers while it loads, once in two megabytes.
    */
-  public String[] saveWhatLoadsSlowly(int millisEach) {
+  public String[] saveWhatLoadsSlowly(int keys, int millisEach) {
     command("CONFIG", "SET", "rdbcompression", "no");
     String fill = "redis.call('SET', 'filler:' .. i, string.rep('x', 2200000))";
-    command("EVAL", "for i = 1, 10 do " + fill + " end", "0");
+    command("EVAL", "for i = 1, " + keys + " do " + fill + " end", "0");
     command("SAVE");
     return new String[] {"--key-load-delay", millisEach + "000"};
   }
