@@ -281,6 +281,7 @@ class ExecTest {
    * there is no session, so that children are looked for before, and all classes are loaded.
    */
   @Test
+  @Tag("ci") // needs more than a JDK
   void lockIsKeptForAChildWhileNoFileDescriptorIsLeftToLookForIt() throws Exception {
     assumeTrue(CliProcess.canLimitFiles(), "no prlimit: the files of a process cannot be limited");
     Map<String, String> settings = new HashMap<>(settings());

@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
@@ -77,6 +78,7 @@ class LeasedProcessTest {
 
   /** Each one starts the next and ends, faster than anybody can look for it. */
   @Test
+  @Tag("ci") // needs more than a JDK
   @EnabledIf(
       value = "io.redlock.cli.Family#hasSessions",
       disabledReason =
