@@ -8,7 +8,6 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ForkJoinPool;
@@ -19,6 +18,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor.DiscardPolicy;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -119,13 +119,17 @@ final class SystemSources {
     }
 
     private ForkJoinWorkerThread worker(ForkJoinPool of) {
-      CompletableFuture<Worker> made =
-          CompletableFuture.supplyAsync(
-              () -> new Worker(of), task -> factory.newThread(task).start());
-      while (!made.isDone()) { // a pool's thread that waits in a future would ask for another one
+      AtomicReference<@Nullable Worker> made = new AtomicReference<>();
+      Thread maker = factory.newThread(() -> made.set(new Worker(of)));
+      maker.start();
+      while (maker.isAlive()) { // a pool's thread that waits in a future would ask for another one
         LockSupport.parkNanos(MAKING_NANOS);
       }
-      return made.join();
+      Worker worker = made.get();
+      if (worker == null) {
+        throw new OutOfMemoryError("no thread could be made for callbacks");
+      }
+      return worker;
     }
 
     /** Warns of each task that has run for so long, once. Called about once a second. */
