@@ -21,10 +21,10 @@ final class FairChecks {
   static final long TICKET_NANOS = 3_000 * SimPlan.MILLI;
 
   /**
-   * When connections are made, releases go first: a ticket that was given up may be left by a grant
-   * that comes later, and runs out by itself.
+   * When a client makes its connections, releases go first: a ticket that was given up may be left
+   * by a grant that comes later, and runs out by itself.
    */
-  private static final long ORPHANS_UNTIL_NANOS = TICKET_NANOS + 500 * SimPlan.MILLI;
+  private static final long ORPHANS_NANOS = TICKET_NANOS + 500 * SimPlan.MILLI;
 
   private static final Comparator<Waiter> ORDER =
       Comparator.<Waiter>comparingLong(waiter -> waiter.ticket.micros())
@@ -36,6 +36,7 @@ final class FairChecks {
   private final Map<String, Waiter> byOwner = new HashMap<>();
   private final Map<String, List<SimHold>> holders = new HashMap<>(); // by name
   private final Map<String, Long> freeNanos = new HashMap<>(); // since when, by name
+  private long startNanos; // of the youngest client
   private long longestHoldNanos;
   private long served;
   private long queued;
@@ -67,6 +68,11 @@ final class FairChecks {
   FairChecks(SimWorld world) {
     this.world = world;
     this.plan = world.plan;
+  }
+
+  /** A client starts. */
+  void starts() {
+    startNanos = world.nowNanos();
   }
 
   /** A client is about to hand this request to the first or the next of its nodes. */
@@ -212,7 +218,7 @@ final class FairChecks {
   /** Without faults, nobody waits for what nobody holds. */
   private void checkIdleness(Waiter winner, SimHold hold) {
     long sinceNanos = Math.max(winner.queuedNanos, freeNanos.getOrDefault(winner.name, 0L));
-    sinceNanos = Math.max(sinceNanos, ORPHANS_UNTIL_NANOS);
+    sinceNanos = Math.max(sinceNanos, startNanos + ORPHANS_NANOS);
     long idleNanos = world.nowNanos() - sinceNanos;
     if (plan.faults.isEmpty() && winner.queuedNanos >= 0 && idleNanos > mostIdleNanos()) {
       world.violated(

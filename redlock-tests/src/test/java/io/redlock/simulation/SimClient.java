@@ -206,6 +206,7 @@ final class SimClient {
     processes.removeIf(SimProcess::isDead);
     processes.add(started.process);
     life = started;
+    world.checker.fair.starts();
     for (int i = 0; i < plan.sessions; i++) {
       Session session = new Session(world, started, random);
       sessions.add(session);
