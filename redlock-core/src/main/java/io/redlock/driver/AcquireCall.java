@@ -14,7 +14,6 @@ import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
@@ -29,10 +28,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * One call for a lease: attempts, each with a new owner id, and the pauses between them, until one
  * succeeds or the wait ends. {@link CallState} decides what to do; this class adds the monitor, the
- * timer, the attempts, its place in the queues, and its future. Needs no thread of its own;
- * blocking calls wait for its future.
+ * attempts, its place in the queues, and its future. Needs no thread of its own; blocking calls
+ * wait for its future.
  */
-final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
+final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter, FairWaiters.Waiter {
 
   private static final int CAUSES = Cause.values().length;
 
@@ -45,23 +44,23 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
   private final long maxWaitNanos;
   private final CompletableFuture<AcquireResult> result = new CompletableFuture<>();
   private volatile @Nullable QueuePlace place; // null unless the request is fair and has started
-  private volatile @Nullable Throwable failure; // of this library
+  private volatile @Nullable Throwable failure; // for which it ends, unless it has ended
   private volatile boolean blocks; // a thread waits for it
   private volatile @Nullable AcquireResult taken; // written under this; what its caller gets
-  private boolean wasDone; // at the last check, though it had not left
   private final @Nullable NameChoice choice; // guarded by this; null if it wants all names
   private final int[] failures = new int[CAUSES]; // guarded by this; of each cause
   private @Nullable AttemptEnd lastRefusal; // guarded by this
   private boolean isStrategyBusy; // guarded by this; asked, perhaps for an older plan
 
-  private String owner = ""; // set before other threads know the call
+  private String owner = ""; // set before it joins the queues
   private CallState state; // guarded by this
+  private long dueNanos; // guarded by this; when a phase that is timed ends
+  private boolean isIn; // guarded by this; it has joined the queues
   private @Nullable Owner running; // guarded by this; null between attempts
-  private @Nullable Cancellable timer; // guarded by this; of the current plan
-  private boolean isStarting; // guarded by this; a thread is in ask()
   private long started; // guarded by this; the number of attempts
 
   AcquireCall(ServiceContext context, LeaseRequest request) {
+    super(context.agenda);
     this.context = context;
     this.request = request;
     this.names = context.settings.names(request);
@@ -125,9 +124,10 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
 
   /** Starts the call. Draws its ids here, on the caller's thread: their source may block. */
   CompletableFuture<AcquireResult> start() {
+    enter();
     try {
       begin();
-    } catch (RuntimeException | Error e) { // of the source of ids, or no memory: it may be queued
+    } catch (RuntimeException | Error e) { // of the source of ids, or no memory
       failed(e);
     }
     return result;
@@ -136,18 +136,19 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
   private void begin() {
     QueuePlace drawn = isFair() ? context.fairWaiters.place(waits(), isShared()) : null;
     owner = context.ownerIds.get(request.note());
-    place = drawn; // from here on other threads find this call: all that they read is set
-    context.calls.put(this, context.callNumbers.incrementAndGet());
+    place = drawn;
     if (drawn != null) {
       context.fairWaiters.enter(drawn, this);
     }
+    boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
+    synchronized (this) {
+      isIn = true; // also if it was stopped before it joined
+    }
     if (context.closed.get()) {
       fail(); // close() may find it as well
-    } else {
-      boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
-      long leftNanos = leftNanos();
-      step(now -> now.joined(mayAsk, leftNanos));
     }
+    long leftNanos = leftNanos();
+    event(now -> now.joined(mayAsk, leftNanos));
   }
 
   private boolean waits() {
@@ -244,7 +245,8 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
   /** Cancels the call; every grant, also a later one, is released. */
   void cancel() {
     if (result.completeExceptionally(new CancellationException())) {
-      stopAndReport();
+      stop();
+      reportGivingUp();
     } else if (hasResult()) {
       AcquireResult end = result.join();
       boolean isUntaken;
@@ -272,40 +274,19 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
     return new IllegalStateException("this Redlock is closed");
   }
 
-  /** Ends because this library failed, for example for want of memory. */
   private void failed(Throwable why) {
     failure = why;
-    if (result.isDone()) {
-      Log.LOG.error("{} failed after its end; this is a defect of the lock library", request, why);
-    }
-    fail(why instanceof RuntimeException failure ? failure : new IllegalStateException(why));
+    drain();
   }
 
-  /** Ends the call if memory was too short to end it. Called about once a second. */
-  void check() {
-    Throwable why = failure;
-    if (result.isDone()) {
-      if (wasDone) {
-        end();
-        leave();
-      }
-      wasDone = true;
-    } else if (why != null) {
-      failed(why);
+  private Optional<Owner> fail(Throwable why) {
+    if (!result.completeExceptionally(
+        why instanceof RuntimeException ? why : new IllegalStateException(why))) {
+      return Optional.empty();
     }
-  }
-
-  private Optional<Owner> fail(RuntimeException why) {
-    return result.completeExceptionally(why) ? stopAndReport() : Optional.empty();
-  }
-
-  /** Stops a call that ends without a result. It must stop even if it cannot be reported. */
-  private Optional<Owner> stopAndReport() {
-    try {
-      return stop();
-    } finally {
-      reportGivingUp();
-    }
+    Optional<Owner> unfinished = stop();
+    reportGivingUp();
+    return unfinished;
   }
 
   private static void discard(AcquireResult end) {
@@ -326,18 +307,25 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
     return yielded != null && yielded == taken;
   }
 
+  /** Makes no more attempts. Ends the one under way, and returns it, unless there is a result. */
   private Optional<Owner> stop() {
-    Owner unfinished = end();
-    try {
-      if (unfinished == null) {
+    Owner last;
+    boolean isFirst;
+    synchronized (this) {
+      last = running;
+      isFirst = state.phase() != Phase.OVER;
+      become(state.over());
+    }
+    if (isFirst && !hasResult()) {
+      if (last == null) {
         removeTickets();
       } else {
-        unfinished.end();
+        last.end();
       }
-      return Optional.ofNullable(unfinished);
-    } finally {
-      leave();
     }
+    leave();
+    drain();
+    return Optional.ofNullable(last);
   }
 
   /** Removes its tickets from the nodes, unless its owner has done so or will. */
@@ -352,7 +340,12 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
       context.fairWaiters.leave(place);
     }
     context.queues.leave(this);
-    context.calls.remove(this); // last: a check finds a call that has not left
+    if (isShared() && hasResult() && result.join().lease().isPresent()) {
+      context.queues.shared(names);
+    }
+    synchronized (this) {
+      isIn = false;
+    }
   }
 
   /** Returns its place in the nodes' queues; null if it has none. */
@@ -394,21 +387,10 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
 
   /** Ends with this result. Closes a lease that nobody wants any more. */
   private void finish(AcquireResult end) {
-    try {
-      if (!result.complete(end)) {
-        discard(end);
-      }
-    } finally {
-      finished(end.lease().isPresent());
+    if (!result.complete(end)) {
+      discard(end);
     }
-  }
-
-  private void finished(boolean isHeld) {
-    end(); // not before: a cancel meanwhile has to find the attempt that succeeded
-    leave();
-    if (isHeld && isShared()) {
-      context.queues.shared(names);
-    }
+    drain();
   }
 
   // The attempts.
@@ -416,7 +398,7 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
   @Override
   public void proceed(long delayNanos) {
     long leftNanos = leftNanos();
-    step(now -> now.moved(delayNanos, leftNanos));
+    event(now -> now.moved(delayNanos, leftNanos));
   }
 
   @Override
@@ -424,92 +406,81 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
     QueuePlace own = place();
     boolean hasTickets = own != null && own.hasTickets();
     long leftNanos = leftNanos();
-    step(now -> now.woken(node, hasTickets, leftNanos));
+    event(now -> now.woken(node, hasTickets, leftNanos));
   }
 
-  /** Makes no more attempts. Returns the one under way; null if there is none. */
-  private synchronized @Nullable Owner end() {
-    Owner unfinished = running;
-    state = state.over();
-    running = null;
-    cancelTimer();
-    return unfinished;
-  }
-
-  /** Applies the event. If that begins a new plan, sets the timer and carries the plan out. */
-  private void step(UnaryOperator<CallState> event) {
+  /** Applies the event, then does what is due. */
+  private void event(UnaryOperator<CallState> event) {
     try {
-      carryOut(event);
-    } catch (RuntimeException | Error e) { // a plan without a timer would never end
-      failed(e);
+      synchronized (this) {
+        become(event.apply(state));
+      }
+    } catch (RuntimeException | Error e) { // it might never be called again
+      failure = e;
     }
+    drain();
   }
 
-  private void carryOut(UnaryOperator<CallState> event) {
-    CallState next;
-    synchronized (this) {
-      int plan = state.plan();
-      next = event.apply(state);
-      state = next;
-      if (next.plan() == plan) {
-        return;
-      }
-      cancelTimer();
-      if (next.isTimed()) {
-        int planned = next.plan();
-        timer = context.scheduler.schedule(() -> due(planned), next.nanos());
-      }
-    }
-    switch (next.phase()) {
-      case ASKS -> ask();
-      case PONDERS -> ponder(next);
-      case OVER -> giveUp();
-      default -> {}
-    }
-  }
-
-  private void cancelTimer() {
+  private void become(CallState next) {
     assert Thread.holdsLock(this);
-    if (timer != null) {
-      timer.cancel();
-      timer = null;
+    if (next.plan() != state.plan()) {
+      dueNanos = context.ticker.monotonicNanos() + next.nanos();
     }
+    state = next;
   }
 
-  private void due(int plan) {
-    try {
-      comeDue(plan);
-    } catch (RuntimeException | Error e) { // the timer is used up
-      failed(e);
-    }
-  }
-
-  private void comeDue(int plan) {
-    boolean mayAsk = mayAsk();
-    long leftNanos = leftNanos();
-    step(
-        now ->
-            now.phase() == Phase.PONDERS && now.plan() == plan
-                ? pausedByDefault(now, leftNanos) // the strategy takes too long
-                : now.due(plan, mayAsk, leftNanos));
-  }
-
-  /**
-   * Makes attempts while the plan is to ask; a plan made meanwhile is carried out by the same loop.
-   */
-  private void ask() {
-    while (claimStart()) {
-      try {
-        askNext();
-      } finally {
-        synchronized (this) {
-          isStarting = false;
-        }
+  @Override
+  boolean step(long nowNanos, long nowWallMicros) {
+    Runnable due;
+    synchronized (this) {
+      if (state.isTimed() && dueNanos - nowNanos <= 0) {
+        timeIsUp();
+      }
+      due = due();
+      if (due == null) {
+        return state.phase() == Phase.OVER
+            ? leaves()
+            : rests(nowNanos, state.isTimed() ? dueNanos - nowNanos : Agenda.NEVER);
       }
     }
+    try {
+      due.run();
+    } catch (RuntimeException | Error e) {
+      if (failure != null) {
+        throw e;
+      }
+      failure = e;
+    }
+    return true;
   }
 
-  private void askNext() {
+  private void timeIsUp() {
+    assert Thread.holdsLock(this);
+    long leftNanos = leftNanos();
+    become(
+        state.phase() == Phase.PONDERS
+            ? pausedByDefault(state, leftNanos) // the strategy takes too long
+            : state.due(state.plan(), mayAsk(), leftNanos));
+  }
+
+  private @Nullable Runnable due() {
+    assert Thread.holdsLock(this);
+    Throwable why = failure;
+    if (result.isDone()) {
+      boolean isOver = state.phase() == Phase.OVER;
+      return isOver ? isIn ? this::leave : null : this::stop;
+    }
+    if (why != null) {
+      return () -> fail(why);
+    }
+    return switch (state.phase()) {
+      case OVER -> this::giveUp;
+      case ASKS -> running == null && !context.closed.get() ? this::ask : null;
+      default -> null;
+    };
+  }
+
+  private void ask() {
     Set<String> resources = request.resources();
     List<String> keys = names;
     boolean looks = false;
@@ -631,17 +602,10 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
       }
     }
     if (refusal == null) {
-      ask();
+      drain();
     } else {
       refused(refusal);
     }
-  }
-
-  private synchronized boolean claimStart() {
-    boolean may =
-        state.phase() == Phase.ASKS && running == null && !isStarting && !context.closed.get();
-    isStarting |= may;
-    return may;
   }
 
   /** Returns a unique owner id: that of the call, with a number from the second attempt on. */
@@ -660,7 +624,7 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
     if (outcome.lease() != null) {
       finish(outcome.result());
     } else if (ended(outcome)) {
-      ask();
+      drain();
     } else {
       refused(outcome);
     }
@@ -693,19 +657,24 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
       context.queues.refused(this, outcome);
     }
     long leftNanos = leftNanos();
-    step(
-        now -> {
-          running = null;
-          lastRefusal = outcome;
-          failures[outcome.cause().ordinal()]++;
-          CallState next = now.refused(outcome, leftNanos);
-          if (next.clockLearned() && !now.clockLearned()) {
-            restart(place());
-          }
-          return next.phase() != Phase.PONDERS || asksStrategy()
-              ? next
-              : pausedByDefault(next, leftNanos);
-        });
+    CallState next;
+    boolean asks;
+    synchronized (this) {
+      running = null;
+      lastRefusal = outcome;
+      failures[outcome.cause().ordinal()]++;
+      next = state.refused(outcome, leftNanos);
+      if (next.clockLearned() && !state.clockLearned()) {
+        restart(place());
+      }
+      boolean ponders = next.phase() == Phase.PONDERS && state.phase() != Phase.PONDERS;
+      asks = ponders && asksStrategy();
+      become(ponders && !asks ? pausedByDefault(next, leftNanos) : next);
+    }
+    if (asks) {
+      ponder(next);
+    }
+    drain();
   }
 
   private static void restart(@Nullable QueuePlace place) {
@@ -741,11 +710,17 @@ final class AcquireCall implements LocalQueue.Waiter, FairWaiters.Waiter {
         () -> {
           long nanos = context.pauses.chosenNanos(count, cause);
           long leftNanos = leftNanos();
-          step(
+          event(
               now -> {
                 isStrategyBusy = false;
                 return now.paused(asked.plan(), nanos, leftNanos);
               });
         });
+  }
+
+  /** For example {@code call for orders/42 for 30s}. */
+  @Override
+  public String toString() {
+    return "call for " + request;
   }
 }

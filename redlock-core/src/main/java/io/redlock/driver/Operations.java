@@ -60,7 +60,7 @@ final class Operations implements RedlockOperations {
   @Override
   public List<WaitStatus> waits() {
     Map<Set<String>, WaitStatus> waits = new HashMap<>();
-    for (AcquireCall call : context.calls.keySet()) {
+    for (AcquireCall call : context.agenda.items(AcquireCall.class)) {
       WaitStatus wait = call.status();
       if (wait != null) {
         waits.merge(wait.resources(), wait, WaitStatus::and);

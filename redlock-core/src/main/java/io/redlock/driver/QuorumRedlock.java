@@ -20,7 +20,6 @@ import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -61,7 +60,6 @@ final class QuorumRedlock implements Redlock {
     context.scheduler.watch(context.agenda::check);
     context.scheduler.watch(context::checkCallbacks);
     context.scheduler.watch(context.queues::check);
-    context.scheduler.watch(() -> context.calls.keySet().forEach(AcquireCall::check));
     for (int node = 0; node < context.nodes.size(); node++) {
       context.nodes.get(node).start(context.ticker, context.scheduler, new NodeObserver(node));
     }
@@ -277,9 +275,8 @@ final class QuorumRedlock implements Redlock {
     List<Owner> released = new ArrayList<>();
     try {
       doAll(
-          context.calls.entrySet().stream()
-              .sorted(Map.Entry.comparingByValue())
-              .<Runnable>map(call -> () -> call.getKey().fail().ifPresent(released::add))
+          context.agenda.items(AcquireCall.class).stream()
+              .<Runnable>map(call -> () -> call.fail().ifPresent(released::add))
               .toList());
     } finally { // even a line of the log takes memory
       awaitReleases(released);

@@ -12,13 +12,11 @@ import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 
@@ -42,14 +40,6 @@ final class ServiceContext {
   final Callbacks callbacks;
   final Listeners listeners;
   final AtomicBoolean closed = new AtomicBoolean(); // the service
-
-  /**
-   * The open calls, and their numbers. Not under a monitor: a lane would wait for it behind a
-   * virtual thread, which waits for thousands of others to be scheduled.
-   */
-  final Map<AcquireCall, Long> calls = new ConcurrentHashMap<>();
-
-  final AtomicLong callNumbers = new AtomicLong();
 
   private volatile long shortestTtlNanos = Long.MAX_VALUE;
 

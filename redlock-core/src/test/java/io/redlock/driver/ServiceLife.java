@@ -85,7 +85,7 @@ final class ServiceLife implements Scenes.Actor {
               });
     }
     bed.assertNothingIsLeft("at the end");
-    assertTrue(bed.context.calls.isEmpty(), "calls are left");
+    assertTrue(bed.context.agenda.items(AcquireCall.class).isEmpty(), "calls are left");
   }
 
   private static Optional<Lease> lease(CompletableFuture<AcquireResult> call) {
