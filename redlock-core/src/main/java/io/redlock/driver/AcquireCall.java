@@ -55,7 +55,8 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter, FairWa
   private String owner = ""; // set before it joins the queues
   private CallState state; // guarded by this
   private long dueNanos; // guarded by this; when a phase that is timed ends
-  private boolean isIn; // guarded by this; it has joined the queues
+  private long movedNanos = -1; // guarded by this; when it may ask as the head; negative for none
+  private boolean isIn = true; // guarded by this; the queues may know it
   private @Nullable Owner running; // guarded by this; null between attempts
   private long started; // guarded by this; the number of attempts
 
@@ -316,15 +317,18 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter, FairWa
       isFirst = state.phase() != Phase.OVER;
       become(state.over());
     }
-    if (isFirst && !hasResult()) {
-      if (last == null) {
-        removeTickets();
-      } else {
-        last.end();
+    try {
+      if (isFirst && !hasResult()) {
+        if (last == null) {
+          removeTickets();
+        } else {
+          last.end();
+        }
       }
+      leave();
+    } finally {
+      drain();
     }
-    leave();
-    drain();
     return Optional.ofNullable(last);
   }
 
@@ -397,8 +401,10 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter, FairWa
 
   @Override
   public void proceed(long delayNanos) {
-    long leftNanos = leftNanos();
-    event(now -> now.moved(delayNanos, leftNanos));
+    synchronized (this) {
+      movedNanos = delayNanos; // takes no memory, so that it cannot throw
+    }
+    drain();
   }
 
   @Override
@@ -433,7 +439,10 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter, FairWa
   boolean step(long nowNanos, long nowWallMicros) {
     Runnable due;
     synchronized (this) {
-      if (state.isTimed() && dueNanos - nowNanos <= 0) {
+      if (movedNanos >= 0) {
+        become(state.moved(movedNanos, leftNanos()));
+        movedNanos = -1;
+      } else if (state.isTimed() && dueNanos - nowNanos <= 0) {
         timeIsUp();
       }
       due = due();

@@ -53,12 +53,15 @@ final class Ending {
     }
   }
 
-  /** Tells everybody. Called once, without locks. */
+  /** Tells everybody, once. Called without locks. */
   void report() {
     LeaseEnd how = Objects.requireNonNull(owner.ending());
     Callbacks.Handover<LeaseEnd> awaited;
     Consumer<LeaseEnd> watching;
     synchronized (owner) {
+      if (isTold) {
+        return;
+      }
       isTold = true;
       awaited = ended;
       watching = watcher;

@@ -30,6 +30,7 @@ final class HeldLease implements Lease {
   final long startNanos;
   final Ending ending;
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
+  private boolean holdsUp = true; // used by the reports of its end only
   private @Nullable AcquireRound round; // guarded by owner; null once its holder has it
 
   /** The number of times that a thread must unlock to release it; written by that thread only. */
@@ -196,7 +197,7 @@ final class HeldLease implements Lease {
     return owner.extend(context.settings.terms(context.quorum, Settings.ceilMillis(ttl)));
   }
 
-  /** Reports its end, if its holder has it, then lets the waiting calls go on. */
+  /** Reports its end, if its holder has it, then lets the waiting calls go on. May be repeated. */
   private void tell() {
     boolean isHeld;
     synchronized (owner) {
@@ -208,7 +209,11 @@ final class HeldLease implements Lease {
       }
     } finally {
       if (queue != null) {
-        context.queues.ended(queue);
+        if (holdsUp) {
+          context.queues.ended(queue);
+          holdsUp = false;
+        }
+        context.queues.passOn(queue);
       }
     }
   }

@@ -50,8 +50,6 @@ class LocalQueue {
   volatile long holder; // the thread whose blocking call acquired the last lease; 0 if none
   long delayNanos;
   @Nullable AttemptEnd refusal; // of the last attempt, if it failed
-  boolean isBehind; // a failure kept it from calling those that wait
-  @Nullable LocalQueue nextBehind;
 
   LocalQueue(List<String> names) {
     this.names = names;

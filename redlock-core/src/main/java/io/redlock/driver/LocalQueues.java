@@ -42,8 +42,6 @@ final class LocalQueues {
   /** The queues of calls that want any one of several names, by each of those. */
   private final Map<String, Set<LocalQueue>> choices = new HashMap<>(); // guarded by this
 
-  private @Nullable LocalQueue behind; // guarded by this; the first of those that are
-
   /** Returns true if no call waits and nothing is leased. */
   synchronized boolean isEmpty() {
     return queues.isEmpty() && readers.isEmpty() && choices.isEmpty();
@@ -178,53 +176,13 @@ final class LocalQueues {
         });
   }
 
-  /** Records that such a lease has ended and its release, if any, was sent. */
-  void ended(LocalQueue held) {
-    synchronized (this) {
-      held.leases--;
-    }
-    passOn(held);
+  /** Records that such a lease has ended and its release, if any, was sent: {@link #passOn}. */
+  synchronized void ended(LocalQueue held) {
+    held.leases--;
   }
 
-  /** Calls those that a queue holds up no more. If that throws, a check does it again. */
-  private void passOn(LocalQueue held) {
-    boolean isBehind = true;
-    try {
-      callAll(held);
-      isBehind = false;
-    } finally {
-      if (isBehind) {
-        leaveBehind(held);
-      }
-    }
-  }
-
-  private synchronized void leaveBehind(LocalQueue queue) {
-    if (!queue.isBehind) {
-      queue.isBehind = true;
-      queue.nextBehind = behind; // takes no memory
-      behind = queue;
-    }
-  }
-
-  private synchronized @Nullable LocalQueue takeBehind() {
-    LocalQueue first = behind;
-    if (first != null) {
-      behind = first.nextBehind;
-      first.nextBehind = null;
-      first.isBehind = false;
-    }
-    return first;
-  }
-
-  /** Calls the heads of queues for which that failed. Called about once a second. */
-  void check() {
-    for (LocalQueue queue = takeBehind(); queue != null; queue = takeBehind()) {
-      passOn(queue);
-    }
-  }
-
-  private void callAll(LocalQueue held) {
+  /** Calls those that such leases hold up no more. Done again if it throws. */
+  void passOn(LocalQueue held) {
     LocalQueue exclusive;
     LocalQueue shared;
     boolean readersFirst;
@@ -294,16 +252,15 @@ final class LocalQueues {
     if (queue == null || !claim(queue)) {
       return;
     }
-    boolean isBehind = true;
+    boolean isDone = false;
     try {
       while (callNext(queue)) {}
-      isBehind = false;
+      isDone = true;
     } finally {
-      if (isBehind) {
+      if (!isDone) {
         synchronized (this) {
           queue.isHandedOn = false;
         }
-        leaveBehind(queue);
       }
     }
   }

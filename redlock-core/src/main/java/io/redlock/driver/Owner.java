@@ -60,7 +60,8 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
 
   private final List<Round> rounds = new ArrayList<>(1); // guarded by this, as what follows
   private @Nullable Lease lease; // once it has acquired one
-  private @Nullable Runnable report; // of the end of its lease; null once that was taken
+  private @Nullable Runnable report; // of the end of its lease; null once that is done
+  private boolean isReporting;
   private volatile @Nullable LeaseEnd end; // written under this, once
   private volatile @Nullable Deadline lossTime; // written under this; of its lease
   private int resets; // nodes that were reset since it entered, as bits
@@ -102,21 +103,22 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
   boolean step(long nowNanos, long nowWallMicros) {
     Due due;
     Round round = null;
-    Runnable ended = null;
+    boolean isEnded = false;
     synchronized (this) {
       due = tenure.due(nowNanos, nowWallMicros);
       if (due != Due.RELEASE) {
-        ended = takeReport();
-        round = ended == null ? dueRound(nowNanos) : null;
+        isEnded = end != null && report != null && !isReporting;
+        isReporting |= isEnded;
+        round = isEnded ? null : dueRound(nowNanos);
       }
-      boolean isIdle = due == Due.NOTHING && ended == null && round == null;
+      boolean isIdle = due == Due.NOTHING && !isEnded && round == null;
       boolean isOverdue = (isStruck() || isClosing()) && releaseNanos(nowNanos) <= 0;
       if (isIdle && unbooked == 0 && !isOverdue) {
         return rest(nowNanos, nowWallMicros);
       }
     }
-    if (ended != null) {
-      return apart(ended);
+    if (isEnded) {
+      return apart(this::report);
     }
     if (round != null) {
       return carryOn(round, nowNanos, nowWallMicros);
@@ -182,7 +184,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
   /**
    * Sets its lease, before others can find that.
    *
-   * @param whenEnded reports the end of the lease, once, without locks
+   * @param whenEnded reports the end of the lease, without locks; called again if it throws
    */
   void hold(Lease held, Deadline lost, Runnable whenEnded, long nowNanos) {
     assert Thread.holdsLock(this);
@@ -227,11 +229,18 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
     end = end == null ? how : end;
   }
 
-  private @Nullable Runnable takeReport() {
-    assert Thread.holdsLock(this);
-    Runnable due = end == null ? null : report;
-    report = due == null ? report : null;
-    return due;
+  /** Reports the end of its lease; done again if that throws. */
+  private void report() {
+    Runnable due = report;
+    try {
+      Objects.requireNonNull(due).run();
+      due = null;
+    } finally {
+      synchronized (this) {
+        report = due;
+        isReporting = false;
+      }
+    }
   }
 
   /**
