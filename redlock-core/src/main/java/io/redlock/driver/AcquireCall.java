@@ -469,7 +469,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter, FairWa
     become(
         state.phase() == Phase.PONDERS
             ? pausedByDefault(state, leftNanos) // the strategy takes too long
-            : state.due(state.plan(), mayAsk(), leftNanos));
+            : state.due(mayAsk(), leftNanos));
   }
 
   private @Nullable Runnable due() {

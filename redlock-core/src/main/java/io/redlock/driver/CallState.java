@@ -10,8 +10,8 @@ import io.redlock.spi.Quorum;
  * phase is {@link Phase#ASKS}, and calls {@link #due} when a phase of waiting has lasted {@link
  * #nanos}.
  *
- * <p>An event that does not concern the call keeps the plan, so a timer or an answer that comes too
- * late is recognized by the number of its plan.
+ * <p>An event that does not concern the call keeps the plan, so an answer that comes too late is
+ * recognized by the number of its plan.
  *
  * @param rules the constants of the call
  * @param phase what the call does now
@@ -191,15 +191,12 @@ record CallState(
   }
 
   /**
-   * Returns the value after the time of this plan has passed. Not for a call that ponders: for it,
-   * the default strategy chooses the pause.
+   * Returns the value after the time of a timed phase has passed. Not for a call that ponders: for
+   * it, the default strategy chooses the pause.
    *
    * @param mayAsk true if the call is the head of its queue, or keeps tickets alive
    */
-  CallState due(int duePlan, boolean mayAsk, long leftNanos) {
-    if (plan != duePlan || phase == Phase.OVER || isActive()) {
-      return this;
-    }
+  CallState due(boolean mayAsk, long leftNanos) {
     if (phase != Phase.QUEUED && mayAsk) {
       return asks();
     }

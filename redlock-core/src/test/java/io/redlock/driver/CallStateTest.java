@@ -74,7 +74,7 @@ class CallStateTest {
             state.woken(Integer.parseInt(first), !words.contains("without-tickets"), leftNanos);
         case "refused" -> state.refused(refusal(first, lifeMillis(words)), leftNanos);
         case "paused" -> state.paused(plan, nanos(first), leftNanos);
-        case "due" -> state.due(plan, mayAsk, leftNanos);
+        case "due" -> state.due(mayAsk, leftNanos);
         case "looks" -> state.looks();
         case "looked" -> state.looked();
         case "ended" -> state.over();
