@@ -157,18 +157,13 @@ final class LeaderTerm implements Runnable {
         return;
       }
     }
-    CompletableFuture<Void> patience = new CompletableFuture<>();
-    over.thenRun(() -> patience.complete(null));
-    Cancellable timer = context.scheduler.schedule(() -> patience.complete(null), longestNanos());
-    context.waits.add(patience);
+    CompletableFuture<Void> late = new CompletableFuture<>();
+    Cancellable timer = context.scheduler.schedule(() -> late.complete(null), longestNanos());
     try {
-      if (!context.closed.get()) { // else it has dropped the timer
-        Blocking.await(patience, context.scheduler);
-      }
+      Blocking.await(CompletableFuture.anyOf(over, late, context.ends), context.scheduler);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {
-      context.waits.remove(patience);
       timer.cancel();
     }
   }

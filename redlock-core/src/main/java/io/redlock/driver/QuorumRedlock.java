@@ -44,7 +44,7 @@ final class QuorumRedlock implements Redlock {
     this.operations = new Operations(context);
     LeaseEnd closed = new LeaseEnd(Cause.CLOSED, "its Redlock was closed");
     List<Runnable> steps = new ArrayList<>();
-    steps.add(() -> context.waits.forEach(wait -> wait.complete(null)));
+    steps.add(() -> context.ends.complete(null));
     steps.add(this::endCalls);
     steps.add(() -> HeldLease.all(context).forEach(lease -> lease.owner.lose(closed)));
     context.nodes.forEach(node -> steps.add(node::stop)); // together: each may take a node timeout

@@ -13,9 +13,7 @@ import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
@@ -43,8 +41,8 @@ final class ServiceContext {
 
   private volatile long shortestTtlNanos = Long.MAX_VALUE;
 
-  /** Waits that closing the service ends, since it drops their timers. */
-  final Set<CompletableFuture<Void>> waits = ConcurrentHashMap.newKeySet();
+  /** Ends waits when the service is closed, since that drops their timers. */
+  final CompletableFuture<Void> ends = new CompletableFuture<>();
 
   ServiceContext(
       List<LockNode> nodes,

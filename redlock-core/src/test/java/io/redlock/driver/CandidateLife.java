@@ -134,7 +134,6 @@ final class CandidateLife implements Scenes.Actor {
       case "releases?" -> bed.releases() + " releases";
       case "grants?" -> bed.asked(Grant.class) + " grants";
       case "queue?" -> bed.context.queues.isEmpty() ? "no queue" : "a queue";
-      case "waits?" -> bed.context.waits.isEmpty() ? "nobody waits" : "somebody waits";
       case "timers?" -> bed.time.tasks() + " timers";
       case "heard?" -> "heard " + String.join(", ", bed.events);
       default -> throw new IllegalArgumentException(question);
