@@ -30,6 +30,8 @@ public final class Tenure {
 
   private static final int COUNT_BITS = 4;
   private static final int MOST = (1 << COUNT_BITS) - 1;
+  private static final long NEVER = Long.MAX_VALUE;
+  private static final Due[] DUES = Due.values();
 
   /** Where in its life an owner is. */
   public enum Phase {
@@ -45,10 +47,8 @@ public final class Tenure {
     ENDED
   }
 
-  /** What the state demands. */
+  /** What the state may demand, first things first. */
   public enum Due {
-    /** Nothing now. */
-    NOTHING,
     /** The lease is to be lost: {@link #lose}. */
     LOSS,
     /** An extend is to begin that renews the lease: {@link #next}. */
@@ -59,10 +59,12 @@ public final class Tenure {
     END,
     /** The release is to begin: {@link #beginRelease}. */
     RELEASE,
+    /** No key can be left: {@link #giveUp}. */
+    GIVING_UP,
     /** The release is to be sent again to {@link #repeated}. */
     REPEAT,
-    /** No key can be left: {@link #giveUp}. */
-    GIVING_UP
+    /** Nothing now. */
+    NOTHING
   }
 
   /**
@@ -269,11 +271,10 @@ public final class Tenure {
     if (phase != Phase.HOLDING) {
       return; // E8
     }
-    List<Extending> more = new ArrayList<>(extending);
-    more.add(extend);
+    List<Extending> more = extendingWithout(null, extend);
     Reaffirmation asking =
         extend.purpose() == Purpose.CONFIRMED ? reaffirmation.asking() : reaffirmation;
-    extending = List.copyOf(more);
+    extending = more;
     reaffirmation = asking; // from here on nothing takes memory
     begun++;
     longestTtlMillis = Math.max(longestTtlMillis, extend.round().terms().ttlMillis());
@@ -354,7 +355,7 @@ public final class Tenure {
     }
     Extending extend = extending(tag);
     if (extend != null) {
-      replace(extend, extend.with(extend.round().answered(node, reply)));
+      extending = extendingWithout(extend, extend.with(extend.round().answered(node, reply)));
     }
   }
 
@@ -377,7 +378,7 @@ public final class Tenure {
     } else {
       Extending extend = extending(tag);
       if (extend != null) {
-        replace(extend, extend.with(extend.round().timedOut()));
+        extending = extendingWithout(extend, extend.with(extend.round().timedOut()));
       }
     }
   }
@@ -396,11 +397,11 @@ public final class Tenure {
     return null;
   }
 
-  private void replace(Extending old, Extending next) {
+  private List<Extending> extendingWithout(@Nullable Extending old, Extending... next) {
     List<Extending> changed = new ArrayList<>(extending);
     changed.remove(old);
-    changed.add(next);
-    extending = List.copyOf(changed);
+    changed.addAll(List.of(next));
+    return List.copyOf(changed);
   }
 
   /**
@@ -482,9 +483,7 @@ public final class Tenure {
 
   /** Ends an extend that has not ended the lease, and plans what follows it. */
   private void over(Extending extend, Outcome outcome, long nowNanos) {
-    List<Extending> others = new ArrayList<>(extending);
-    others.remove(extend);
-    List<Extending> copied = List.copyOf(others); // first: what has no memory changes nothing
+    List<Extending> others = extendingWithout(extend); // first: without memory nothing changes
     boolean isCertain = outcome == Outcome.EXTENDED;
     if (extend.purpose() == Purpose.RENEWED) {
       Renewal now = Objects.requireNonNull(renewal);
@@ -492,83 +491,51 @@ public final class Tenure {
     } else if (extend.purpose() == Purpose.CONFIRMED) {
       reaffirmation = reaffirmation.answered(isCertain, nowNanos, rules); // E10
     }
-    extending = copied;
+    extending = others;
   }
 
   // What is due.
+
+  /** Returns the first thing that is due at this time. */
+  public Due due(long nowNanos, long nowWallMicros) {
+    for (Due due : DUES) {
+      if (delayNanos(due, nowNanos, nowWallMicros) <= 0) {
+        return due;
+      }
+    }
+    return Due.NOTHING;
+  }
 
   /**
    * Returns how long it is until something is {@link #due}; 0 or less if it is now, {@link
    * Long#MAX_VALUE} if nothing is planned.
    */
   public long delayNanos(long nowNanos, long nowWallMicros) {
-    return switch (phase) {
-      case NEW, ACQUIRING -> Long.MAX_VALUE;
-      case HOLDING ->
-          Math.min(lossNanos(nowNanos, nowWallMicros), extendNanos(nowNanos, nowWallMicros));
-      case LOST -> keptNanos(nowNanos);
-      case ENDED -> release == null ? 0 : Math.min(repeatNanos(nowNanos), giveUpNanos(nowNanos));
+    long delayNanos = NEVER;
+    for (Due due : DUES) {
+      delayNanos = Math.min(delayNanos, delayNanos(due, nowNanos, nowWallMicros));
+    }
+    return delayNanos;
+  }
+
+  private long delayNanos(Due due, long nowNanos, long nowWallMicros) {
+    return switch (due) {
+      case LOSS -> // T4
+          phase == Phase.HOLDING
+              ? Objects.requireNonNull(lossTime).remainingNanos(nowNanos, nowWallMicros)
+              : NEVER;
+      case RENEWAL ->
+          isRenewed(nowNanos, nowWallMicros) && !isExtending(Purpose.RENEWED)
+              ? Objects.requireNonNull(renewal).dueNanos() - nowNanos
+              : NEVER;
+      case CONFIRMATION -> reaffirmation.isDue() ? reaffirmation.dueNanos() - nowNanos : NEVER;
+      case END -> phase == Phase.LOST ? keptNanos(nowNanos) : NEVER;
+      case RELEASE -> phase == Phase.ENDED && release == null ? 0 : NEVER;
+      case GIVING_UP ->
+          release != null && release.isOverdue() ? repeats.giveUpNanos() - nowNanos : NEVER;
+      case REPEAT -> repeats.waiting() == 0 ? NEVER : repeats.dueNanos() - nowNanos;
+      case NOTHING -> NEVER;
     };
-  }
-
-  private long lossNanos(long nowNanos, long nowWallMicros) {
-    return Objects.requireNonNull(lossTime).remainingNanos(nowNanos, nowWallMicros);
-  }
-
-  private long extendNanos(long nowNanos, long nowWallMicros) {
-    return Math.min(renewNanos(nowNanos, nowWallMicros), confirmNanos(nowNanos));
-  }
-
-  private long renewNanos(long nowNanos, long nowWallMicros) {
-    return renewal == null
-            || renewal.isOver(nowNanos, nowWallMicros)
-            || isExtending(Purpose.RENEWED)
-        ? Long.MAX_VALUE
-        : renewal.dueNanos() - nowNanos;
-  }
-
-  private long confirmNanos(long nowNanos) {
-    return reaffirmation.isDue() ? reaffirmation.dueNanos() - nowNanos : Long.MAX_VALUE;
-  }
-
-  private long repeatNanos(long nowNanos) {
-    return repeats.waiting() == 0 ? Long.MAX_VALUE : repeats.dueNanos() - nowNanos;
-  }
-
-  private long giveUpNanos(long nowNanos) {
-    return release == null || !release.isOverdue()
-        ? Long.MAX_VALUE
-        : repeats.giveUpNanos() - nowNanos;
-  }
-
-  /** Returns the first thing that is due at this time. */
-  public Due due(long nowNanos, long nowWallMicros) {
-    return switch (phase) {
-      case NEW, ACQUIRING -> Due.NOTHING;
-      case HOLDING -> dueWhileHeld(nowNanos, nowWallMicros);
-      case LOST -> keptNanos(nowNanos) <= 0 ? Due.END : Due.NOTHING; // R4
-      case ENDED -> dueAfterTheEnd(nowNanos);
-    };
-  }
-
-  private Due dueWhileHeld(long nowNanos, long nowWallMicros) {
-    if (lossNanos(nowNanos, nowWallMicros) <= 0) {
-      return Due.LOSS; // T4
-    }
-    if (renewNanos(nowNanos, nowWallMicros) <= 0) {
-      return Due.RENEWAL;
-    }
-    return confirmNanos(nowNanos) <= 0 ? Due.CONFIRMATION : Due.NOTHING;
-  }
-
-  private Due dueAfterTheEnd(long nowNanos) {
-    if (release == null) {
-      return Due.RELEASE;
-    }
-    if (giveUpNanos(nowNanos) <= 0) {
-      return Due.GIVING_UP;
-    }
-    return repeatNanos(nowNanos) <= 0 ? Due.REPEAT : Due.NOTHING;
   }
 
   // The end.
