@@ -3,6 +3,7 @@ package io.redlock.driver;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
+import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.LeaseStatus;
@@ -18,20 +19,27 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The lease of a holder. Ends once; after that only its release goes on. */
 final class HeldLease implements Lease {
+
+  private static final LeaseEnd NOT_HELD =
+      new LeaseEnd(Cause.REFUSED, "no majority held it when it was released");
 
   final Owner owner;
   private final ServiceContext context;
   private final Set<String> resources;
   private final long token;
   final long startNanos;
-  final Ending ending;
+  private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
   private boolean holdsUp = true; // used by the reports of its end only
   private @Nullable AcquireRound round; // guarded by owner; null once its holder has it
+  private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
+  private boolean isTold; // guarded by owner; who asks from then on passes the end on
+  private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
 
   /** The number of times that a thread must unlock to release it; written by that thread only. */
   volatile int holds = 1;
@@ -51,7 +59,6 @@ final class HeldLease implements Lease {
     this.round = round;
     this.token = round.token();
     this.startNanos = context.ticker.monotonicNanos();
-    this.ending = new Ending(this, owner, startNanos);
   }
 
   /** Holds up the waiting calls of this service. */
@@ -59,7 +66,7 @@ final class HeldLease implements Lease {
     synchronized (owner) {
       AcquireRound acquired = Objects.requireNonNull(round);
       Deadline lost = acquired.terms().lossTime(acquired.deadline());
-      owner.hold(this, lost, this::tell, startNanos);
+      owner.hold(this, lost, this::reportEnd, startNanos);
     }
     queue = isShared() ? null : context.queues.leased(owner.names);
   }
@@ -198,14 +205,14 @@ final class HeldLease implements Lease {
   }
 
   /** Reports its end, if its holder has it, then lets the waiting calls go on. May be repeated. */
-  private void tell() {
+  private void reportEnd() {
     boolean isHeld;
     synchronized (owner) {
       isHeld = round == null;
     }
     try {
       if (isHeld) {
-        ending.report();
+        reportToAll();
       }
     } finally {
       if (queue != null) {
@@ -243,7 +250,82 @@ final class HeldLease implements Lease {
 
   @Override
   public CompletionStage<LeaseEnd> ended() {
-    return ending.stage();
+    Callbacks.Handover<LeaseEnd> asked;
+    LeaseEnd how = null;
+    synchronized (owner) {
+      if (ended == null) {
+        ended = context.callbacks.handover();
+        how = isTold ? owner.ending() : null;
+      }
+      asked = ended;
+    }
+    if (how != null) {
+      asked.pass(how, null);
+    }
+    return asked.future.minimalCompletionStage();
+  }
+
+  /** Returns the loss of the lease, given the result of its release; empty if it was not lost. */
+  Optional<LeaseLostException> loss(@Nullable ReleaseResult released) {
+    LeaseEnd how = owner.ending();
+    if (how == null || !how.lost()) {
+      how = released == ReleaseResult.NOT_HELD ? NOT_HELD : null;
+    }
+    return Optional.ofNullable(how).map(lost -> new LeaseLostException(this, lost));
+  }
+
+  void throwIfLost(@Nullable ReleaseResult released) {
+    Optional<LeaseLostException> loss = loss(released);
+    if (loss.isPresent()) {
+      throw loss.get();
+    }
+  }
+
+  private void reportToAll() {
+    LeaseEnd how = Objects.requireNonNull(owner.ending());
+    Callbacks.Handover<LeaseEnd> awaited;
+    Consumer<LeaseEnd> watching;
+    synchronized (owner) {
+      if (isTold) {
+        return;
+      }
+      isTold = true;
+      awaited = ended;
+      watching = watcher;
+    }
+    try {
+      watching.accept(how);
+    } finally {
+      report(how, awaited);
+    }
+  }
+
+  private void report(LeaseEnd how, Callbacks.@Nullable Handover<LeaseEnd> awaited) {
+    long heldNanos = context.ticker.monotonicNanos() - startNanos;
+    if (awaited != null) {
+      awaited.pass(how, null);
+    }
+    owner.listeners.reportEnd(
+        how, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
+    if (how.lost()) {
+      Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
+    }
+    FlightEvents.ended(event, this, how);
+  }
+
+  /**
+   * Has the end passed to code of the library, on the thread that ends the lease: now, if it has
+   * ended. The watcher must neither block nor throw.
+   */
+  void watch(Consumer<LeaseEnd> code) {
+    LeaseEnd how;
+    synchronized (owner) {
+      how = owner.ending();
+      watcher = how == null ? code : watcher;
+    }
+    if (how != null) {
+      code.accept(how);
+    }
   }
 
   void acquiredBy(Thread thread) {

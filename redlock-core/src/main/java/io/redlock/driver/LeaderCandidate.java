@@ -211,7 +211,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
       return;
     }
     try {
-      lease.ending.watch(next::ended);
+      lease.watch(next::ended);
       threads.newThread(next).start();
     } catch (OutOfMemoryError failure) { // no memory for a thread
       next.over();

@@ -141,10 +141,10 @@ final class QuorumRedlock implements Redlock {
     try {
       value = body.call(lease);
     } catch (Throwable e) {
-      lease.ending.loss(lease.releaseUninterruptibly()).ifPresent(e::addSuppressed);
+      lease.loss(lease.releaseUninterruptibly()).ifPresent(e::addSuppressed);
       throw e;
     }
-    lease.ending.throwIfLost(lease.releaseUninterruptibly());
+    lease.throwIfLost(lease.releaseUninterruptibly());
     return value;
   }
 

@@ -189,11 +189,11 @@ final class ReentrantLease implements LeaseLock {
     lease.holds = left;
     lease.reads -= reads();
     if (left > 0) {
-      lease.ending.throwIfLost(null);
+      lease.throwIfLost(null);
       return;
     }
     holds.remove(lock);
-    lease.ending.throwIfLost(lease.releaseUninterruptibly());
+    lease.throwIfLost(lease.releaseUninterruptibly());
   }
 
   @Override

@@ -81,15 +81,17 @@ class HeldLeaseTest {
   void endThatIsAskedForWhileItComesIsPassedToTheExecutorOnce() {
     List<Runnable> tasks = new ArrayList<>();
     Bed other = new Bed(3, tasks::add, new RedlockListener() {});
-    List<String> names = List.of("orders/42");
-    Owner owner = new Owner(other.context, names, "o", null, other.context.listeners, Bed.REQUEST);
-    Ending ending = new Ending(lease, owner, 0);
+    other.script(Bed::yes);
+    CompletableFuture<AcquireResult> call = other.redlock.acquireAsync(Bed.REQUEST);
+    tasks.remove(0).run();
+    HeldLease held = (HeldLease) Bed.now(call).lease().orElseThrow();
+    tasks.clear();
     LeaseEnd how = new LeaseEnd(Cause.RELEASED, "by its holder");
-    synchronized (owner) {
-      owner.ends(how);
+    synchronized (held.owner) {
+      held.owner.ends(how);
     }
-    ending.stage().thenAccept(ends::add);
-    ending.report();
+    held.ended().thenAccept(ends::add);
+    held.owner.drain();
     assertEquals(List.of(), ends, "not on a thread of the library");
     tasks.forEach(Runnable::run);
     assertEquals(List.of(how), ends);
@@ -249,16 +251,16 @@ class HeldLeaseTest {
 
   @Test
   void lossIsFoundInTheEndOfTheLeaseOrInItsRelease() {
-    assertTrue(lease.ending.loss(null).isEmpty());
-    assertTrue(lease.ending.loss(ReleaseResult.UNCONFIRMED).isEmpty());
-    assertTrue(lease.ending.loss(ReleaseResult.NOT_HELD).isPresent());
+    assertTrue(lease.loss(null).isEmpty());
+    assertTrue(lease.loss(ReleaseResult.UNCONFIRMED).isEmpty());
+    assertTrue(lease.loss(ReleaseResult.NOT_HELD).isPresent());
     lease.close();
-    assertTrue(lease.ending.loss(ReleaseResult.RELEASED).isEmpty());
+    assertTrue(lease.loss(ReleaseResult.RELEASED).isEmpty());
     Bed other = new Bed(3);
     HeldLease lost = other.lease();
     other.time.pass(VALIDITY);
-    assertTrue(lost.ending.loss(ReleaseResult.RELEASED).isPresent());
-    assertThrows(LeaseLostException.class, () -> lost.ending.throwIfLost(null));
+    assertTrue(lost.loss(ReleaseResult.RELEASED).isPresent());
+    assertThrows(LeaseLostException.class, () -> lost.throwIfLost(null));
   }
 
   @Test
@@ -293,12 +295,12 @@ class HeldLeaseTest {
   @Test
   void watcherHearsOfTheEndOnceAndAtOnceIfItHasCome() {
     List<Cause> watched = new ArrayList<>();
-    lease.ending.watch(how -> watched.add(how.cause()));
+    lease.watch(how -> watched.add(how.cause()));
     assertEquals(List.of(), watched);
     lease.close();
     lease.close();
     assertEquals(List.of(Cause.RELEASED), watched);
-    lease.ending.watch(how -> watched.add(how.cause()));
+    lease.watch(how -> watched.add(how.cause()));
     assertEquals(List.of(Cause.RELEASED, Cause.RELEASED), watched);
   }
 }
