@@ -2,12 +2,15 @@ package io.redlock.driver;
 
 import io.redlock.AcquireResult;
 import io.redlock.Leadership;
+import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.spi.HolderLabel;
+import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.Function;
@@ -34,7 +37,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   private Phase phase = Phase.STARTS; // guarded by this
   private @Nullable AcquireCall call; // guarded by this; the last one
   private boolean isCallStarted; // guarded by this
-  private @Nullable LeaderTerm term; // guarded by this; null unless this candidate holds a lease
+  private @Nullable Term term; // guarded by this; null unless this candidate holds a lease
   private long dueNanos; // guarded by this; the end of the pause
   private boolean closed; // guarded by this
 
@@ -164,7 +167,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   @Override
   boolean step(long nowNanos, long nowWallMicros) {
     AcquireCall done = null;
-    LeaderTerm over = null;
+    Term over = null;
     synchronized (this) {
       switch (phase) {
         case CALLS -> done = call != null && call.result().isDone() ? call : null;
@@ -195,8 +198,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   }
 
   private void lead(AcquireCall done, HeldLease lease) {
-    LeaderTerm next =
-        new LeaderTerm(context, lease, this, work, request.ttl(), this::drain, this::released);
+    Term next = new Term(lease);
     boolean wanted;
     synchronized (this) {
       if (phase != Phase.CALLS || call != done) {
@@ -219,7 +221,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     }
   }
 
-  private void released(LeaderTerm ended) {
+  private void released(Term ended) {
     synchronized (this) {
       if (term != ended) {
         return;
@@ -240,7 +242,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   @Override
   public boolean isLeader() {
-    LeaderTerm current = term();
+    Term current = term();
     return current != null && current.isWanted() && current.lease.isValid();
   }
 
@@ -250,7 +252,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     synchronized (this) {
       last = call;
     }
-    LeaderTerm current = term();
+    Term current = term();
     if (current != null) {
       return isLeader() ? label(HolderLabel.of(current.lease.owner())) : Optional.empty();
     }
@@ -263,7 +265,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   @Override
   public void resign() {
-    LeaderTerm current = term();
+    Term current = term();
     if (current != null) {
       current.stop("it resigned");
     }
@@ -280,7 +282,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
       }
     }
     drain();
-    LeaderTerm current = term();
+    Term current = term();
     if (current != null) {
       current.stop("its candidature was closed");
       current.awaitEnd();
@@ -289,7 +291,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     }
   }
 
-  private synchronized @Nullable LeaderTerm term() {
+  private synchronized @Nullable Term term() {
     return term;
   }
 
@@ -297,5 +299,145 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   @Override
   public String toString() {
     return "candidate for " + Brief.text(resource());
+  }
+
+  /** The time of a lease: its work starts, is asked to stop, ends; then the lease is released. */
+  private final class Term implements Runnable {
+    private final HeldLease lease;
+    private final CompletableFuture<Void> over = new CompletableFuture<>();
+    private @Nullable Thread thread; // guarded by this; null unless the work runs
+    private @Nullable Cancellable warning; // guarded by this; for work that does not stop
+    private boolean wanted = true; // guarded by this; false once the work was asked to stop
+    private boolean isToRelease; // guarded by this; the work has ended, or did not start
+
+    Term(HeldLease lease) {
+      this.lease = lease;
+    }
+
+    synchronized boolean isWanted() {
+      return wanted;
+    }
+
+    void ended(LeaseEnd how) {
+      if (interrupt()) {
+        say(how.lost() ? "its lease was lost: " + how.detail() : "its work released the lease");
+      }
+    }
+
+    /** Asks the work to stop, once. */
+    void stop(String why) {
+      if (interrupt()) {
+        say(why);
+      }
+    }
+
+    /** Returns true once. Needs no memory. */
+    private synchronized boolean interrupt() {
+      boolean first = wanted;
+      wanted = false;
+      if (first && thread != null) {
+        thread.interrupt();
+      }
+      return first;
+    }
+
+    private void say(String why) {
+      Log.LOG.info("{} no longer leads: {}", LeaderCandidate.this, why);
+      synchronized (this) {
+        if (thread != null) {
+          warning = context.scheduler.schedule(this::warn, ttlNanos);
+        }
+      }
+    }
+
+    private void warn() {
+      Log.LOG.warn(
+          "The work of {} still runs {} after it was interrupted; this candidate campaigns again"
+              + " when it has ended",
+          LeaderCandidate.this,
+          Brief.duration(request.ttl()));
+    }
+
+    @Override
+    public void run() {
+      try {
+        if (begins()) {
+          Log.LOG.info("{} leads, with token {}", LeaderCandidate.this, lease.fencingToken());
+          work.run(lease, LeaderCandidate.this);
+        }
+      } catch (Throwable failure) {
+        if (isWanted()) {
+          Log.LOG.warn("The work of {} failed; it campaigns again", LeaderCandidate.this, failure);
+        } else {
+          Log.LOG.debug("The work of {} has stopped", LeaderCandidate.this, failure);
+        }
+      } finally {
+        over();
+      }
+    }
+
+    private synchronized boolean begins() {
+      if (wanted) {
+        thread = Thread.currentThread();
+      }
+      return wanted;
+    }
+
+    void over() {
+      boolean ownWill;
+      synchronized (this) {
+        ownWill = wanted;
+        wanted = false;
+        thread = null;
+        isToRelease = true;
+        if (warning != null) {
+          warning.cancel();
+        }
+      }
+      drain();
+      if (ownWill) {
+        Log.LOG.info("{} no longer leads: its work has ended", LeaderCandidate.this);
+      }
+    }
+
+    synchronized boolean isToRelease() {
+      return isToRelease;
+    }
+
+    /** Releases the lease; done again if it throws. */
+    void release() {
+      lease.releasing().whenComplete((result, failure) -> released(this));
+      synchronized (this) {
+        isToRelease = false;
+      }
+    }
+
+    /** Lets those go on that wait for its end. */
+    void complete() {
+      over.complete(null);
+    }
+
+    /** Waits until the lease is released or the service closed, unless the work itself waits. */
+    void awaitEnd() {
+      synchronized (this) {
+        if (thread == Thread.currentThread()) {
+          return;
+        }
+      }
+      CompletableFuture<Void> late = new CompletableFuture<>();
+      Cancellable timer = context.scheduler.schedule(() -> late.complete(null), longestNanos());
+      try {
+        Blocking.await(CompletableFuture.anyOf(over, late, context.ends), context.scheduler);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      } finally {
+        timer.cancel();
+      }
+    }
+
+    /** Returns the time after which a release has come to an end, or its keys have expired. */
+    private long longestNanos() {
+      return ttlNanos + context.settings.nodeTimeoutNanos();
+    }
   }
 }
