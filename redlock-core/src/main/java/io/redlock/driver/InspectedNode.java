@@ -29,20 +29,21 @@ public record InspectedNode(
     readers = List.copyOf(readers);
   }
 
-  /** Returns an answer without a key. */
-  static InspectedNode without(
-      String name, Answer answer, String detail, long counter, int waiting, List<String> waiters) {
+  /** Returns the value of a node that gave no answer. */
+  static InspectedNode silent(String name, String why) {
+    Optional<String> none = Optional.empty();
+    OptionalLong zero = OptionalLong.empty();
     return new InspectedNode(
         name,
-        answer,
-        detail,
+        Answer.NONE,
+        why,
+        none,
+        none,
+        zero,
         Optional.empty(),
-        Optional.empty(),
-        OptionalLong.empty(),
-        Optional.empty(),
-        positive(counter),
-        waiting,
-        waiters,
+        zero,
+        0,
+        List.of(),
         0,
         List.of());
   }

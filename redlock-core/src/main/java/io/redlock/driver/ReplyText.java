@@ -9,7 +9,6 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
 import io.redlock.text.Brief;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -106,37 +105,27 @@ final class ReplyText {
     if (report == null) {
       String why =
           reply == null ? "no answer in " + Brief.duration(answered.took()) : detail(reply);
-      return InspectedNode.without(node, Answer.NONE, why, 0, 0, List.of());
+      return InspectedNode.silent(node, why);
     }
-    String owner = report.owner();
+    Optional<String> owner = Optional.ofNullable(report.owner());
     boolean doubtful = !report.doubt().isEmpty();
     String doubt = doubtful ? ", but abstains: " + report.doubt() : "";
     String queue = report.waiting() == 0 ? "" : ", " + report.waiting() + " waiting";
-    List<String> waiters = report.waiters().stream().map(HolderLabel::of).toList();
-    if (owner == null) {
-      Answer answer = doubtful ? Answer.DOUBTFUL : Answer.FREE;
-      String detail = "free" + queue + doubt;
-      return InspectedNode.without(
-          node, answer, detail, report.counter(), report.waiting(), waiters);
-    }
-    String label = HolderLabel.of(owner);
-    String who = label.isEmpty() ? unlabelled(owner) : label;
-    if (report.reading() > 0) {
-      who = report.reading() == 1 ? "1 reader" : report.reading() + " readers";
-    }
+    String what =
+        owner.map(id -> held(report.remainingMillis(), who(id, report.reading()))).orElse("free");
     return new InspectedNode(
         node,
-        doubtful ? Answer.DOUBTFUL : Answer.HELD,
-        held(report.remainingMillis(), who) + queue + doubt,
-        named(label),
-        Optional.of(HolderLabel.owner(owner)),
-        InspectedNode.positive(HolderLabel.token(owner)),
-        report.remainingMillis() < 0
+        doubtful ? Answer.DOUBTFUL : owner.isPresent() ? Answer.HELD : Answer.FREE,
+        what + queue + doubt,
+        owner.flatMap(id -> named(HolderLabel.of(id))),
+        owner.map(HolderLabel::owner),
+        InspectedNode.positive(owner.map(HolderLabel::token).orElse(0L)),
+        owner.isEmpty() || report.remainingMillis() < 0
             ? Optional.empty()
             : Optional.of(Duration.ofMillis(report.remainingMillis())),
         InspectedNode.positive(report.counter()),
         report.waiting(),
-        waiters,
+        report.waiters().stream().map(HolderLabel::of).toList(),
         report.reading(),
         report.readers().stream().map(ReplyText::reader).toList());
   }
@@ -148,10 +137,16 @@ final class ReplyText {
         Duration.ofMillis(Math.max(0, reader.remainingMillis())));
   }
 
-  private static String unlabelled(String owner) {
-    return HolderLabel.isOurs(owner)
-        ? "a client without a label"
-        : "another Redlock client, or another version of this one";
+  private static String who(String owner, int readers) {
+    if (readers > 0) {
+      return readers == 1 ? "1 reader" : readers + " readers";
+    }
+    if (HolderLabel.of(owner).isEmpty()) {
+      return HolderLabel.isOurs(owner)
+          ? "a client without a label"
+          : "another Redlock client, or another version of this one";
+    }
+    return HolderLabel.of(owner);
   }
 
   private static Vote classed(NodeReply.Kind kind) {
