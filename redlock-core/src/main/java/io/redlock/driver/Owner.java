@@ -760,7 +760,6 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
     final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
     private final Lease lease;
     private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
-    private final ExtendResult unknown; // made early, as memory may be short
 
     Extension(Owner owner, Extending next, long micros) {
       super(
@@ -776,7 +775,6 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
           next.round().startNanos(),
           owner.context.settings.nodeTimeoutNanos());
       this.lease = Objects.requireNonNull(owner.lease);
-      this.unknown = ExtendResult.unknown(owner.context.noVotes);
     }
 
     @Override
@@ -810,7 +808,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
           owner.ends(NOT_HELD); // unless there was memory to say more
         }
       }
-      return () -> future.complete(unknown);
+      return () -> future.complete(ExtendResult.unknown(owner.context.noVotes));
     }
 
     /** Passes the result to the holder and the listeners. */
