@@ -91,12 +91,7 @@ public final class RedlockBuilder implements RedlockSettings {
     return this;
   }
 
-  /**
-   * Sets all that these values were given.
-   *
-   * @param settings values that an adapter collected
-   * @return this
-   */
+  /** Sets all that an adapter has collected in these values. Returns this. */
   public RedlockBuilder settings(SettingValues settings) {
     values.setAll(given(settings, "settings"));
     return this;
@@ -160,24 +155,16 @@ public final class RedlockBuilder implements RedlockSettings {
     return this;
   }
 
-  /**
-   * Sets the clocks, for simulations.
-   *
-   * @param ticker default the machine's
-   * @return this
-   */
+  /** Sets the clocks, for simulations; by default the machine's. Returns this. */
   public RedlockBuilder ticker(Ticker ticker) {
     this.ticker = given(ticker, "ticker");
     return this;
   }
 
   /**
-   * Sets the scheduler, for simulations; it is closed with the lock service. With it, a callback
-   * executor is called on the thread that causes the callback, so that one thread can run
-   * everything.
-   *
-   * @param scheduler default one daemon thread
-   * @return this
+   * Sets the scheduler, for simulations; by default one daemon thread. It is closed with the lock
+   * service. With it, a callback executor is called on the thread that causes the callback, so that
+   * one thread can run everything. Returns this.
    */
   public RedlockBuilder scheduler(Scheduler scheduler) {
     this.scheduler = given(scheduler, "scheduler");
@@ -185,10 +172,8 @@ public final class RedlockBuilder implements RedlockSettings {
   }
 
   /**
-   * Sets the source of randomness that spreads retries, for simulations.
-   *
-   * @param random thread-safe, unless one thread runs everything; default a thread-safe one
-   * @return this
+   * Sets the source of randomness that spreads retries, for simulations. It is thread-safe, unless
+   * one thread runs everything. Returns this.
    */
   public RedlockBuilder random(RandomGenerator random) {
     this.random = given(random, "random");
@@ -201,12 +186,10 @@ public final class RedlockBuilder implements RedlockSettings {
   }
 
   /**
-   * Sets the source of owner ids, for simulations: one for each call, drawn on the thread of its
-   * caller. No id may repeat, or be another id followed by a hyphen and a number, which is how the
-   * later attempts of a call are named.
-   *
-   * @param ownerIds default 128 bits from a secure source
-   * @return this
+   * Sets the source of owner ids, for simulations; by default 128 bits from a secure source. It
+   * returns one for each call, on the thread of its caller. No id may repeat, or be another id
+   * followed by a hyphen and a number, which is how the later attempts of a call are named. Returns
+   * this.
    */
   public RedlockBuilder ownerIds(Supplier<String> ownerIds) {
     this.ownerIds = given(ownerIds, "ownerIds");

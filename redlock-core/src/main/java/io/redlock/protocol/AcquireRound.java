@@ -5,21 +5,7 @@ import io.redlock.spi.Quorum;
 
 /**
  * One fan-out of a grant to all nodes, as a pure value: each event returns the next value, and
- * {@link #decide} returns what to do. It has no thread, no future and no clock; the driver, the
- * simulator and the explorer run this same class.
- *
- * <ol>
- *   <li>The start is read on both clocks before the first request is sent.
- *   <li>Only grants to this owner at this token in this round count, each node once. Grants of
- *       earlier rounds do not count: the nodes are asked again.
- *   <li>With a quorum, the clocks are read again. The lock is held if start + ttl − drift is far
- *       enough away.
- *   <li>If only refusals of a stale token prevent a quorum, the same owner proposes a higher token
- *       to all nodes, in a new round with its own start.
- *   <li>Otherwise the attempt fails once no quorum is possible and it is settled whether the nodes
- *       that refused alone prevent it. (One dead node of five must not turn "contended" into
- *       "unavailable" only because its failure arrives first.)
- * </ol>
+ * {@link #decide} returns what to do, by the rules A3 to A7.
  *
  * @param terms the terms of the grant
  * @param number the number of the round in its attempt, from 1

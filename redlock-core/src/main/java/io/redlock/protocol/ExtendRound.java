@@ -4,16 +4,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 
 /**
- * One fan-out of an extend to all nodes, as a pure value.
- *
- * <ol>
- *   <li>Its start is read on both clocks before the first request is sent.
- *   <li>It succeeds with a quorum of nodes that still held the lease or joined it, if the lease's
- *       present deadline has not passed when they are counted. Only then was the lease held all the
- *       time.
- *   <li>The lease is lost once the nodes that may still hold it are too few for a quorum.
- *   <li>Any other result is unknown and changes nothing.
- * </ol>
+ * One fan-out of an extend to all nodes, as a pure value, by the rules E4 to E8.
  *
  * @param terms the terms of the extend
  * @param startNanos monotonic time before the first send

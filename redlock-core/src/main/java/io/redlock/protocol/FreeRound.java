@@ -10,14 +10,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One fan-out that sets a name free for an operator, as a pure value. It succeeds with a quorum of
- * trusted nodes on which the holder can extend nothing more: the key is not its own there, and the
- * counter is not below its token, so that it cannot join.
- *
- * <p>It follows an inspection. The token of the holder is not above the highest counter that a
- * quorum reports, because one of these nodes granted it; that counter is buried, but no token of
- * another holder that came later, so that this one can still join. A node whose data is in doubt
- * proves nothing, whatever it answers.
+ * One fan-out that sets a name free for an operator, as a pure value, by the rules F1 to F6. It
+ * follows an inspection. The token of the holder is not above the highest counter that a quorum
+ * reports, because one of these nodes granted it.
  *
  * @param quorum the nodes that are enough
  * @param trusted the nodes that were inspected and are not in doubt, as bits
