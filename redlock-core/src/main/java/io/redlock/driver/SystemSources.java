@@ -7,7 +7,6 @@ import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ForkJoinPool;
@@ -41,12 +40,7 @@ final class SystemSources {
 
   /** Returns the source that spreads retries; not for secrets. */
   static RandomGenerator random() {
-    return new RandomGenerator() {
-      @Override
-      public long nextLong() {
-        return ThreadLocalRandom.current().nextLong();
-      }
-    };
+    return () -> ThreadLocalRandom.current().nextLong();
   }
 
   /** Returns a source of ids: 128 bits from a secure generator, in hexadecimal. */
@@ -265,37 +259,17 @@ final class SystemSources {
 
     @Override
     public Cancellable schedule(Runnable task, long delayNanos) {
-      Task scheduled = new Task(task);
-      scheduled.future = executor.schedule(scheduled, delayNanos, TimeUnit.NANOSECONDS);
-      return scheduled;
+      Future<?> scheduled =
+          executor.schedule(
+              () -> run(task, "A scheduled task failed; this is a defect of the lock library"),
+              delayNanos,
+              TimeUnit.NANOSECONDS);
+      return () -> scheduled.cancel(false);
     }
 
     @Override
     public void close() {
       executor.shutdownNow();
-    }
-
-    /** A timer in one object, to save memory: every lease has one or two. */
-    private static final class Task implements Callable<@Nullable Void>, Cancellable {
-      private final Runnable body;
-      private @Nullable Future<?> future; // set before the task is handed out
-
-      Task(Runnable body) {
-        this.body = body;
-      }
-
-      @Override
-      public @Nullable Void call() {
-        SingleThread.run(body, "A scheduled task failed; this is a defect of the lock library");
-        return null;
-      }
-
-      @Override
-      public void cancel() {
-        if (future != null) {
-          future.cancel(false);
-        }
-      }
     }
   }
 }
