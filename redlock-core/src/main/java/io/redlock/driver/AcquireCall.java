@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * attempts, its place in the queues, and its future. Needs no thread of its own; blocking calls
  * wait for its future.
  */
-final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter, FairWaiters.Waiter {
+final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
 
   private static final int CAUSES = Cause.values().length;
 
@@ -139,7 +139,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter, FairWa
     owner = context.ownerIds.get(request.note());
     place = drawn;
     if (drawn != null) {
-      context.fairWaiters.enter(drawn, this);
+      context.fairWaiters.enter(drawn, this::woken);
     }
     boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
     synchronized (this) {
@@ -407,8 +407,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter, FairWa
     drain();
   }
 
-  @Override
-  public void woken(int node) {
+  private void woken(int node) {
     QueuePlace own = place();
     boolean hasTickets = own != null && own.hasTickets();
     long leftNanos = leftNanos();

@@ -3,21 +3,18 @@ package io.redlock.driver;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The fair calls of one lock service: numbers them, and passes wake-ups on to them. */
+/**
+ * The fair calls of one lock service: numbers them, and passes wake-ups on to them. A call takes
+ * the number of a node that reports it as first in its queue, and neither blocks nor throws.
+ */
 final class FairWaiters {
 
-  /** A call that nodes can wake. */
-  @FunctionalInterface
-  interface Waiter {
-    /** Called when a node reports this call as first in its queue. Must not block or throw. */
-    void woken(int node);
-  }
-
   private final Supplier<String> ids;
-  private final Map<Long, Waiter> waiting = new HashMap<>(); // guarded by this
+  private final Map<Long, IntConsumer> waiting = new HashMap<>(); // guarded by this
   private @Nullable String client; // guarded by this; drawn for the first call
   private long numbers; // guarded by this
 
@@ -38,7 +35,7 @@ final class FairWaiters {
   }
 
   /** Passes wake-ups on to the call that has this place, if it waits, until it leaves. */
-  synchronized void enter(QueuePlace place, Waiter call) {
+  synchronized void enter(QueuePlace place, IntConsumer call) {
     if (place.waits()) {
       waiting.put(place.number(), call);
     }
@@ -54,18 +51,18 @@ final class FairWaiters {
 
   /** Passes on that a waiter is first in a node's queue of a free name. */
   void woken(long number, int node) {
-    Waiter call;
+    IntConsumer call;
     synchronized (this) {
       call = waiting.get(number);
     }
     if (call != null) {
-      call.woken(node);
+      call.accept(node);
     }
   }
 
   /** Wakes all, since any may have missed a wake-up before the node's began to arrive. */
   void listening(int node) {
-    List<Waiter> all;
+    List<IntConsumer> all;
     synchronized (this) {
       all =
           waiting.entrySet().stream()
@@ -73,6 +70,6 @@ final class FairWaiters {
               .map(Map.Entry::getValue)
               .toList();
     }
-    all.forEach(call -> call.woken(node));
+    all.forEach(call -> call.accept(node));
   }
 }
