@@ -82,19 +82,15 @@ final class Listeners {
     }
 
     private void run() {
-      boolean isDone = false;
-      boolean goesOn = false;
       try {
         do {
           Runnable next = next();
           if (next != null) { // another thread has it, if memory was short
             next.run();
           }
-          goesOn = goesOn();
-        } while (goesOn && callbacks.isDirect()); // no stack grows with the events
-        isDone = true;
+        } while (callbacks.isDirect() && goesOn()); // no stack grows with the events
       } finally {
-        if (isDone ? goesOn : goesOn()) {
+        if (goesOn()) {
           goOn();
         }
       }
