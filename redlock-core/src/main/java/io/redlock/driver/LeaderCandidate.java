@@ -254,13 +254,10 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     }
     Term current = term();
     if (current != null) {
-      return isLeader() ? label(HolderLabel.of(current.lease.owner())) : Optional.empty();
+      return Optional.of(HolderLabel.of(current.lease.owner()))
+          .filter(label -> isLeader() && !label.isEmpty());
     }
     return last == null ? Optional.empty() : last.refusedBy();
-  }
-
-  private static Optional<String> label(String label) {
-    return label.isEmpty() ? Optional.empty() : Optional.of(label);
   }
 
   @Override

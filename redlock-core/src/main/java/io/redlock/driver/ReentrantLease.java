@@ -22,25 +22,25 @@ final class ReentrantLease implements LeaseLock {
 
   /** The locks of a lock service that each thread holds. */
   static class Holds {
-    private final ThreadLocal<@Nullable Map<Object, HeldLease>> held = new ThreadLocal<>();
+    private final ThreadLocal<Map<Object, HeldLease>> held = ThreadLocal.withInitial(HashMap::new);
 
     @Nullable HeldLease get(Object lock) {
-      Map<Object, HeldLease> mine = held.get();
-      return mine == null ? null : mine.get(lock);
+      HeldLease lease = held.get().get(lock);
+      leaveIfEmpty();
+      return lease;
     }
 
     void put(Object lock, HeldLease lease) {
-      Map<Object, HeldLease> mine = held.get();
-      if (mine == null) {
-        mine = new HashMap<>();
-        held.set(mine);
-      }
-      mine.put(lock, lease);
+      held.get().put(lock, lease);
     }
 
     void remove(Object lock) {
-      Map<Object, HeldLease> mine = held.get();
-      if (mine != null && mine.remove(lock) != null && mine.isEmpty()) {
+      held.get().remove(lock);
+      leaveIfEmpty();
+    }
+
+    private void leaveIfEmpty() {
+      if (held.get().isEmpty()) {
         held.remove();
       }
     }
