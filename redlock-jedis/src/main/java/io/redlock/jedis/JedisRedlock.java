@@ -7,6 +7,7 @@ import io.redlock.RetryStrategy;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.deployment.Adoption;
 import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.settings.Setting;
 import io.redlock.spi.BackgroundLog;
 import java.time.Duration;
@@ -385,7 +386,11 @@ public final class JedisRedlock {
     private AdoptReport adopt(boolean isNew, Collection<String> without) {
       List<AdoptReport.Node> nodes = new ArrayList<>();
       for (Adoption.Line line :
-          deployment.adopt(isNew, without, List.of(), waits -> LOG.info("adopt: {}", waits))) {
+          deployment.adopt(
+              isNew,
+              new Word(without, List.of()),
+              List.of(),
+              waits -> LOG.info("adopt: {}", waits))) {
         nodes.add(
             new AdoptReport.Node(
                 line.name(), AdoptReport.Outcome.valueOf(line.outcome().name()), line.detail()));

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.chaos.ChaosMasters.Known;
+import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.testbed.AgainIfItStoodStill;
@@ -33,7 +34,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @RequiresRedis
 @Tag("ci")
 @Tag("chaos")
-@AgainIfItStoodStill // some leases last for six seconds
+@AgainIfItStoodStill // some leases last for six seconds, or twenty
 @Execution(ExecutionMode.CONCURRENT) // they wait for leases to end
 class BrokenMembersTest {
 
@@ -68,7 +69,8 @@ class BrokenMembersTest {
   /** A client was left behind, which still holds a lease when the new masters are opened. */
   @Test
   void commitThatDoesNotWait() {
-    caught("commit", SWAPPED, Set.of(I1), BrokenMembersTest::straggle);
+    ChaosTerms terms = SWAPPED.maxTtl(Duration.ofSeconds(20)); // masters save before it would wait
+    caught("commit", terms, Set.of(I1), BrokenMembersTest::straggle);
   }
 
   /** The operator opens the new masters at once. */
@@ -76,12 +78,12 @@ class BrokenMembersTest {
     change(scene, Command.PREPARE);
     ClientProcess future = scene.start(Known.FUTURE);
     future.awaitReady();
-    scene.client(0).acquire("r0 6000 9000");
+    scene.client(0).acquire("r0 20000 9000");
     assertEquals(!scene.isBroken, isDone(scene, Command.COMMIT, !scene.isBroken));
     for (ChaosNode node : scene.breakers(3, 6)) {
       rewrite(node, "\\|(\\w+>(\\w+))\\|", "|$1|$2|");
     }
-    future.acquire("r0 6000 20000");
+    future.acquire("r0 20000 40000");
     look(scene.client(0), future);
   }
 
@@ -201,7 +203,7 @@ class BrokenMembersTest {
           }
         };
     try {
-      return scene.operatorSettings().resize(command, Set.of(), "", Duration.ofMillis(50), out);
+      return scene.operatorSettings().resize(command, Word.NONE, "", Duration.ofMillis(50), out);
     } catch (InterruptedException e) {
       return false; // as it was asked for
     }

@@ -1,6 +1,7 @@
 package io.redlock.chaos;
 
 import io.redlock.chaos.ChaosMasters.Known;
+import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.testbed.Await;
 import java.io.OutputStream;
@@ -12,7 +13,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -141,7 +141,7 @@ final class ChaosOperator {
       long fromNanos = System.nanoTime();
       boolean isDone = false;
       try {
-        isDone = deployment.operatorSettings().resize(command, Set.of(), "", SETTLE, this);
+        isDone = deployment.operatorSettings().resize(command, Word.NONE, "", SETTLE, this);
       } catch (InterruptedException e) {
         isInterrupted = true;
       }

@@ -2,6 +2,7 @@ package io.redlock.explorer;
 
 import io.redlock.explorer.ChangeScope.Client;
 import io.redlock.explorer.Search.Sink;
+import io.redlock.jedis.trust.MasterChange.After;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.MasterChange.Master;
 import io.redlock.jedis.trust.MasterChange.Role;
@@ -235,7 +236,9 @@ record ChangeWorld(
               with(
                       operator,
                       new Operator(
-                          command, its.waited && (write.carries() || scope.keepsWaited()), -1),
+                          command,
+                          its.waited && (write.after() != After.NOTHING || scope.keepsWaited()),
+                          -1),
                       commands)
                   .operators,
               commands,
@@ -259,7 +262,8 @@ record ChangeWorld(
   private List<Master> masters(ChangeScope scope) {
     List<Master> masters = new ArrayList<>();
     for (int node = 0; node < nodes.size(); node++) {
-      masters.add(new Master(scope.roles.get(node), nodes.get(node).serves));
+      Served serves = nodes.get(node).serves;
+      masters.add(new Master(scope.roles.get(node), serves, serves, true));
     }
     return masters;
   }

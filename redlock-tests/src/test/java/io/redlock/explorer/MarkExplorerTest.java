@@ -64,12 +64,11 @@ class MarkExplorerTest {
     return Budget.part(all, 2);
   }
 
-  /** Where new masters are a majority, one of those before must keep its mark. */
   static Stream<MarkScope> finishedWide() {
     return Stream.of(
-        new MarkScope("2 to 5 finished", 5).finished(range(1, 2), range(1, 5)).sparing(0),
-        new MarkScope("2 of 3 swapped, finished", 5).finished(range(1, 3), range(3, 5)).sparing(0),
-        new MarkScope("3 to others finished", 6).finished(range(1, 3), range(4, 6)).sparing(0),
+        new MarkScope("2 to 5 finished", 5).finished(range(1, 2), range(1, 5)),
+        new MarkScope("2 of 3 swapped, finished", 5).finished(range(1, 3), range(3, 5)),
+        new MarkScope("3 to others finished", 6).finished(range(1, 3), range(4, 6)),
         new MarkScope("one of 5 swapped, finished", 6).finished(range(1, 5), range(2, 6)));
   }
 
@@ -268,7 +267,9 @@ class MarkExplorerTest {
         List.of(
             change("1 to 2", 2, range(1, 1), range(1, 2)),
             change("2 to 1", 2, range(1, 2), range(1, 1)),
-            change("1 to another", 2, range(1, 1), range(2, 2)).sparing(0),
+            change("1 to another", 2, range(1, 1), range(2, 2)),
+            change("1 to another, with leases", 2, range(1, 1), range(2, 2)).leases(),
+            change("1 to 3", 3, range(1, 1), range(1, 3)),
             change("one of 2 swapped", 3, range(1, 2), range(2, 3)),
             change("2 to 3", 3, range(1, 2), range(1, 3)));
     return Budget.part(all, 2);
@@ -276,12 +277,33 @@ class MarkExplorerTest {
 
   static Stream<MarkScope> changesWide() {
     return Stream.of(
-        change("2 to others", 4, range(1, 2), range(3, 4)).sparing(0),
+        change("2 to others", 4, range(1, 2), range(3, 4)),
         change("3 to 1", 3, range(1, 3), range(1, 1)),
         change("3 to 2", 3, range(1, 3), range(1, 2)),
         change("3 to 4", 4, range(1, 3), range(1, 4)),
-        change("2 of 3 swapped", 5, range(1, 3), range(3, 5)).sparing(0),
-        change("one of 3 swapped", 4, range(1, 3), range(2, 4)));
+        change("2 of 3 swapped", 5, range(1, 3), range(3, 5)),
+        change("one of 3 swapped", 4, range(1, 3), range(2, 4)),
+        twice("1 to 2 to 3", 3, range(3, 3)),
+        twice("1 to 2 to 1", 2, range(1, 1)),
+        undone("1 to another, undone by a second operator", 2, range(1, 1), range(2, 2)),
+        undone("1 to 2, undone by a second operator", 2, range(1, 1), range(1, 2)),
+        undone("2 to 1, undone by a second operator", 2, range(1, 2), range(1, 1)));
+  }
+
+  private static MarkScope undone(
+      String name, int nodes, List<Integer> present, List<Integer> future) {
+    return change(name, nodes, present, future).second(Command.ABORT).leases().mostFaults(1);
+  }
+
+  /** A change, and another one of its future masters. */
+  private static MarkScope twice(String name, int nodes, List<Integer> last) {
+    MarkScope scope =
+        change(name, nodes, range(1, 1), range(2, 2))
+            .operator(range(2, 2), last, Command.values())
+            .client("moving on", range(2, 2), last, RULES)
+            .commands(6);
+    scope.clients.add(new MarkScope.Client("third", last, List.of(), RULES, true));
+    return scope;
   }
 
   static Stream<MarkScope> operators() {
@@ -357,6 +379,6 @@ class MarkExplorerTest {
         .changing(present, future, Command.values())
         .commands(4)
         .mostFaults(2)
-        .faults(Fault.EMPTIED, Fault.RESTARTED);
+        .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.DUMP_LOADED);
   }
 }

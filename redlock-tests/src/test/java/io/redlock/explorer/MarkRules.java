@@ -308,7 +308,9 @@ final class MarkRules {
           beside.put(MarkScope.name(node), nodes.get(node));
         }
       }
-      step = scope.step(new Sight(its, job, audits, wanted, running.waited(), beside));
+      step =
+          scope.step(
+              new Sight(its, job, audits, wanted, running.waited(), running.progress(), beside));
       steps.put(asked, step);
     }
     return step;
@@ -361,11 +363,7 @@ final class MarkRules {
 
   /** Returns the nodes that are in the same lists, where there are several. */
   List<List<Integer>> alike() {
-    boolean founds =
-        scope.operators.stream()
-            .flatMap(operator -> operator.allowed().stream())
-            .anyMatch(Adopting.class::isInstance);
-    if (scope.delays || scope.agrees || scope.leases || founds || scope.histories > 1) {
+    if (!scope.operators.isEmpty() || scope.delays || scope.leases || scope.histories > 1) {
       return List.of();
     }
     Map<List<Boolean>, List<Integer>> groups = new HashMap<>();
@@ -374,10 +372,6 @@ final class MarkRules {
       for (Client client : scope.clients) {
         lists.add(client.present().contains(node));
         lists.add(client.future().contains(node));
-      }
-      for (Operator operator : scope.operators) {
-        lists.add(operator.present().contains(node));
-        lists.add(operator.future().contains(node));
       }
       groups.computeIfAbsent(lists, each -> new ArrayList<>()).add(node);
     }

@@ -1,6 +1,7 @@
 package io.redlock.explorer;
 
 import io.redlock.jedis.deployment.OperatorStep;
+import io.redlock.jedis.deployment.OperatorStep.Progress;
 import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
@@ -15,6 +16,7 @@ import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -160,6 +162,7 @@ class MarkScope {
    *
    * @param wanted the change to abort; empty if it is the operator's own
    * @param waited the marks for which it has waited; empty if it has not
+   * @param progress what it has done, if it changes masters
    * @param beside the nodes that are not in its list, by their names
    */
   record Sight(
@@ -168,20 +171,25 @@ class MarkScope {
       List<NodeAudit> audits,
       String wanted,
       List<String> waited,
+      Progress progress,
       Map<String, MarkedNode> beside) {
 
     Sight seeing(int index, UnaryOperator<String> birth) {
       List<NodeAudit> seen = new ArrayList<>(audits);
       seen.set(index, MarkedNode.with(seen.get(index), birth.apply(seen.get(index).birth())));
-      return new Sight(operator, job, seen, wanted, waited, beside);
+      return new Sight(operator, job, seen, wanted, waited, progress, beside);
     }
 
     Sight waitedFor(List<String> marks) {
-      return new Sight(operator, job, audits, wanted, marks, beside);
+      return new Sight(operator, job, audits, wanted, marks, progress, beside);
+    }
+
+    Sight doing(Progress done) {
+      return new Sight(operator, job, audits, wanted, waited, done, beside);
     }
 
     Sight besides(Map<String, MarkedNode> others) {
-      return new Sight(operator, job, audits, wanted, waited, others);
+      return new Sight(operator, job, audits, wanted, waited, progress, others);
     }
   }
 
@@ -342,11 +350,12 @@ class MarkScope {
     return this;
   }
 
-  /** A change from one list to another that is finished, with dumps from before. */
+  /** A change from one list to another that is finished, with dumps from before its end. */
   MarkScope finished(List<Integer> present, List<Integer> future) {
     MasterSet from = set(PRESENT, present);
     MasterSet to = set(FUTURE, future);
-    MarkedNode before = MarkedNode.of(Served.of(PRESENT), terms(from));
+    MarkedNode open =
+        MarkedNode.of(Served.of(Served.moving(PRESENT, FUTURE), FUTURE), terms(from, to));
     MarkedNode after = MarkedNode.of(Served.of(FUTURE), terms(to));
     MarkedNode left = MarkedNode.of(Served.NOBODY, terms(from, to));
     List<MarkedNode> marks = new ArrayList<>();
@@ -354,7 +363,7 @@ class MarkScope {
       marks.add(future.contains(node) ? after : present.contains(node) ? left : MarkedNode.EMPTY);
     }
     return start(marks)
-        .dumps(present, before)
+        .dumps(future, open)
         .faults(Fault.EMPTIED, Fault.RESTARTED)
         .client("forgotten", present)
         .client("new", future);
@@ -368,6 +377,15 @@ class MarkScope {
         .operator(present, future, allowed);
     clients.add(new Client("new", future, List.of(), RULES, true));
     return this;
+  }
+
+  /** Another operator, who lists the same masters in another order. */
+  MarkScope second(Command... allowed) {
+    List<Integer> present = new ArrayList<>(operators.get(0).present);
+    List<Integer> future = new ArrayList<>(operators.get(0).future);
+    Collections.reverse(present);
+    Collections.reverse(future);
+    return operator(present, future, allowed);
   }
 
   /** A founded set, whose terms an operator changes while there are clients with either. */
@@ -438,13 +456,7 @@ class MarkScope {
     List<String> names = names(as.list());
     if (sight.job instanceof Resizing resizing) {
       return OperatorStep.resizing(
-          resizing.command,
-          names,
-          sight.audits,
-          as.quorum(),
-          RULES,
-          sight.wanted,
-          !sight.waited.isEmpty());
+          resizing.command, names, sight.audits, as.quorum(), RULES, sight.wanted, sight.progress);
     }
     if (sight.job instanceof Adopting adopting) {
       Map<String, String> replaced = new TreeMap<>();

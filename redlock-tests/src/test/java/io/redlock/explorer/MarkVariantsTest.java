@@ -6,13 +6,16 @@ import static io.redlock.explorer.MarkScope.PRESENT;
 import static io.redlock.explorer.MarkScope.RULES;
 import static io.redlock.explorer.MarkScope.range;
 import static io.redlock.explorer.MarkScope.set;
+import static io.redlock.explorer.MarkScope.terms;
 
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Fault;
+import io.redlock.explorer.MarkScope.Job;
 import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkScope.Sight;
 import io.redlock.explorer.MarkedNode.Kind;
 import io.redlock.jedis.deployment.OperatorStep;
+import io.redlock.jedis.deployment.OperatorStep.Progress;
 import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange.Command;
@@ -57,7 +60,12 @@ class MarkVariantsTest {
   }
 
   private static MarkScope grown(MarkScope scope) {
-    return scope.finished(range(1, 3), range(1, 5));
+    return restored(scope.finished(range(1, 3), range(1, 5)), range(1, 3));
+  }
+
+  /** Masters load what they showed before a change of them began. */
+  private static MarkScope restored(MarkScope scope, List<Integer> list) {
+    return scope.dumps(list, MarkedNode.of(Served.of(PRESENT), terms(set(PRESENT, list))));
   }
 
   /** A client that misreads the marks before it compares them. */
@@ -93,6 +101,44 @@ class MarkVariantsTest {
       return super.roll(
           new Client(client.name(), client.present(), client.future(), RULES, false), view, known);
     }
+  }
+
+  private static final Job COMMIT = new Resizing(Command.COMMIT);
+  private static final Job ABORT = new Resizing(Command.ABORT);
+  private static final String NO_RETURN = "-no-return-|";
+
+  /** A command that misreads what it has done, or what masters show. */
+  private abstract static class Misled extends MarkScope {
+
+    Misled(String name, int nodes) {
+      super(name, nodes);
+      changing(range(1, 1), range(2, 2), Command.values());
+    }
+
+    abstract Sight misled(Sight sight);
+
+    @Override
+    OperatorStep step(Sight sight) {
+      return super.step(sight.job() instanceof Resizing ? misled(sight) : sight);
+    }
+
+    /** Takes what is shown for what is on disk. */
+    static Sight saved(Sight sight) {
+      Map<Integer, String> shown = new TreeMap<>();
+      for (int i = 0; i < sight.audits().size(); i++) {
+        shown.put(i, sight.audits().get(i).birth());
+      }
+      return sight.doing(new Progress(sight.progress().waited(), shown));
+    }
+  }
+
+  /** A change of one master to another, with leases, whatever is lost. */
+  private static MarkScope changing(MarkScope scope) {
+    return scope
+        .commands(4)
+        .mostFaults(2)
+        .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.DUMP_LOADED)
+        .leases();
   }
 
   /** Two operators, who found sets that share masters. */
@@ -133,6 +179,8 @@ class MarkVariantsTest {
         step.carries(),
         step.waits(),
         step.waited(),
+        step.saves(),
+        step.progress(),
         step.succeeded(),
         step.told());
   }
@@ -198,12 +246,15 @@ class MarkVariantsTest {
                 : super.heard(node, index);
           }
         }.before(range(1, 3)).client("one", range(1, 3)).faults(Fault.EVICTED),
-        new Misreading(
-                "31i a client marks a node that has left",
-                4,
-                audit -> MarkedNode.with(audit, audit.birth().contains(" | ") ? "" : audit.birth()))
-            .finished(range(1, 2), range(3, 4))
-            .sparing(1),
+        restored(
+            new Misreading(
+                    "31i a client marks a node that has left",
+                    4,
+                    audit ->
+                        MarkedNode.with(audit, audit.birth().contains(" | ") ? "" : audit.birth()))
+                .finished(range(1, 2), range(3, 4))
+                .sparing(1),
+            range(1, 2)),
         new MarkScope("31j finish takes what it does not see for done", 3) {
           @Override
           OperatorStep step(Sight sight) {
@@ -217,6 +268,8 @@ class MarkVariantsTest {
                 step.carries(),
                 step.waits(),
                 step.waited(),
+                step.saves(),
+                step.progress(),
                 isDone,
                 step.told());
           }
@@ -226,15 +279,20 @@ class MarkVariantsTest {
           OperatorStep step(Sight sight) {
             boolean commits = sight.job().equals(new Resizing(Command.COMMIT));
             return super.step(
-                commits ? sight.seeing(0, mark -> mark.replace("|p|p>", "|p>")) : sight);
+                commits
+                    ? sight.seeing(
+                        0, mark -> mark.replaceFirst("\\|p\\|(p>\\w+)\\|", "|$1|" + NO_RETURN))
+                    : sight);
           }
         }.changing(range(1, 2), range(3, 4), Command.PREPARE, Command.COMMIT)
             .commands(2)
             .faults(Fault.EMPTIED)
             .sparing(0)
             .mostFaults(1),
-        new MarkScope("31l masters that join are a majority without the others", 3)
-            .finished(range(1, 1), range(1, 3)),
+        restored(
+            new MarkScope("31l a master loads data from before a change that is finished", 3)
+                .finished(range(1, 1), range(1, 3)),
+            range(1, 1)),
         new MarkScope("31r a client founds a set", 3) {
           @Override
           Advice advice(Client client, Roll roll, List<@Nullable NodeAudit> view, int index) {
@@ -310,6 +368,51 @@ class MarkVariantsTest {
             .replacing(range(3, 5))
             .commands(1)
             .unconnected(),
+        changing(
+            new Misled("31y a commit waits before all is on disk", 2) {
+              @Override
+              Sight misled(Sight sight) {
+                boolean waits = sight.job().equals(COMMIT) && !sight.progress().waited();
+                return waits ? saved(sight) : sight;
+              }
+            }),
+        changing(
+            new Misled("31z future masters are opened before no return is on disk", 2) {
+              @Override
+              Sight misled(Sight sight) {
+                boolean opens = sight.job().equals(COMMIT) && sight.progress().waited();
+                return opens ? saved(sight) : sight;
+              }
+            }),
+        changing(
+            new Misled("31A no return shortens the wait", 2) {
+              @Override
+              Sight misled(Sight sight) {
+                boolean isBound =
+                    sight.audits().stream().anyMatch(audit -> audit.birth().contains(NO_RETURN));
+                return sight.job().equals(COMMIT) && isBound
+                    ? sight.doing(new Progress(true, sight.progress().saved()))
+                    : sight;
+              }
+            }),
+        changing(
+            new Misled("31B an abort does not look for no return", 2) {
+              @Override
+              Sight misled(Sight sight) {
+                return sight.job().equals(ABORT)
+                    ? sight.seeing(0, mark -> mark.replace(NO_RETURN, ""))
+                    : sight;
+              }
+            }),
+        changing(
+            new Misled("31C an abort does not bar the future masters first", 2) {
+              @Override
+              Sight misled(Sight sight) {
+                return sight.job().equals(ABORT)
+                    ? sight.seeing(1, mark -> mark.replaceFirst("\\|p>f\\w*\\| ", "| "))
+                    : sight;
+              }
+            }.second(Command.ABORT)),
         new MarkScope("31n a longer ttl is agreed before all masters abstain for it", 3) {
           @Override
           OperatorStep step(Sight sight) {
@@ -352,6 +455,8 @@ class MarkVariantsTest {
         step.carries(),
         step.waits(),
         step.waited(),
+        step.saves(),
+        step.progress(),
         step.succeeded(),
         step.told());
   }

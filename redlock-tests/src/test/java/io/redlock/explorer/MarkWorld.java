@@ -2,7 +2,6 @@ package io.redlock.explorer;
 
 import io.redlock.explorer.ExplorerInvariant.Violated;
 import io.redlock.explorer.MarkScope.Adopting;
-import io.redlock.explorer.MarkScope.Agreeing;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Fault;
 import io.redlock.explorer.MarkScope.Job;
@@ -11,10 +10,14 @@ import io.redlock.explorer.MarkedNode.Age;
 import io.redlock.explorer.MarkedNode.Kind;
 import io.redlock.explorer.Search.Sink;
 import io.redlock.jedis.deployment.OperatorStep;
+import io.redlock.jedis.deployment.OperatorStep.Progress;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -35,6 +38,7 @@ import org.jspecify.annotations.Nullable;
  * @param begun how many commands were begun
  * @param leases the clients, as bits, that may hold a lease, if the terms change
  * @param lease the lease that is held, if leases last
+ * @param disks the marks with which each node may restart; empty if it restarts with its last one
  */
 record MarkWorld(
     List<MarkedNode> nodes,
@@ -44,7 +48,8 @@ record MarkWorld(
     int faults,
     int begun,
     int leases,
-    Lease lease) {
+    Lease lease,
+    List<Set<String>> disks) {
 
   /**
    * A mark on its way, which arrives if the node is as it was.
@@ -68,10 +73,14 @@ record MarkWorld(
    * @param client −1 if none is
    * @param holds the nodes, as bits, that have its key
    * @param abstaining the nodes, as bits, that abstain
-   * @param renewed the nodes, as bits, that were marked before it was acquired or renewed last
+   * @param renewed the nodes, as bits, that were marked before it was acquired or renewed last; and
+   *     the operators that began to wait before
    */
   record Lease(int client, int holds, int abstaining, int renewed) {
     static final Lease NONE = new Lease(-1, 0, 0, 0);
+
+    /** The bits from here on are of operators, who wait. */
+    static final int WAITS = 16;
 
     /** Leases are not searched. */
     static final Lease UNKNOWN = new Lease(-2, 0, 0, 0);
@@ -87,6 +96,13 @@ record MarkWorld(
       return this == UNKNOWN
           ? this
           : new Lease(client, holds & ~(1 << node), abstain, renewed & ~(1 << node));
+    }
+
+    /** Returns the same lease when an operator begins to wait for it. */
+    Lease waiting(int operator) {
+      return this == UNKNOWN
+          ? this
+          : new Lease(client, holds, abstaining, renewed & ~(1 << WAITS + operator));
     }
 
     Lease abstained(int node) {
@@ -107,27 +123,31 @@ record MarkWorld(
    *
    * @param job null if none is
    * @param waited the marks for which it has waited; empty if it has not
+   * @param progress what it has done, if it changes masters
    * @param since the clients, as bits, that may have got a lease since it began to wait; −1 if it
    *     does not wait
    * @param pending the marks that it writes one after the other
    */
-  record Running(@Nullable Job job, List<String> waited, int since, List<Sent> pending) {
-    Running(@Nullable Job job, List<String> waited, int since) {
-      this(job, waited, since, List.of());
+  record Running(
+      @Nullable Job job, List<String> waited, Progress progress, int since, List<Sent> pending) {
+
+    static final Running IDLE = of(null);
+
+    static Running of(@Nullable Job job) {
+      return new Running(job, List.of(), Progress.NONE, -1, List.of());
     }
 
-    private static final List<String> ANY = List.of("any");
-
-    static final Running IDLE = new Running(null, List.of(), -1);
-
-    static Running of(Job job, boolean waited) {
-      return new Running(job, waited ? ANY : List.of(), -1);
+    /** Returns the same command after a step. */
+    Running after(OperatorStep step) {
+      return new Running(job, step.waited(), step.progress(), -1, List.of());
     }
 
-    /** Returns the same command after a step that wrote a mark. */
-    Running written(OperatorStep step) {
-      List<String> still = step.carries() ? waited : List.of();
-      return new Running(job, job instanceof Agreeing ? step.waited() : still, -1);
+    Running since(int clients) {
+      return new Running(job, waited, progress, clients, pending);
+    }
+
+    Running writing(List<Sent> marks) {
+      return new Running(job, waited, progress, -1, marks);
     }
   }
 
@@ -140,7 +160,10 @@ record MarkWorld(
         0,
         0,
         0,
-        scope.leases ? Lease.NONE : Lease.UNKNOWN);
+        scope.leases ? Lease.NONE : Lease.UNKNOWN,
+        scope.faults.contains(Fault.DUMP_LOADED)
+            ? marks.stream().map(MarkWorld::onDisk).toList()
+            : List.of());
   }
 
   private static <T> List<T> with(List<T> all, int at, T changed) {
@@ -149,14 +172,38 @@ record MarkWorld(
     return Collections.unmodifiableList(copy);
   }
 
+  private static Set<String> onDisk(MarkedNode node) {
+    return node.mark().isEmpty() ? Set.of() : Set.of(node.mark());
+  }
+
+  /** Returns the same state, in which this node restarts with nothing older than its mark. */
+  private MarkWorld saved(int node) {
+    return disks.isEmpty() ? this : withDisk(node, onDisk(nodes.get(node)));
+  }
+
+  private MarkWorld withDisk(int node, Set<String> marks) {
+    return new MarkWorld(
+        nodes, known, sent, running, faults, begun, leases, lease, with(disks, node, marks));
+  }
+
   MarkWorld node(int node, MarkedNode changed) {
+    MarkWorld marked = changed(node, changed);
+    if (disks.isEmpty() || changed.kind() != Kind.VALID) {
+      return marked;
+    }
+    Set<String> more = new TreeSet<>(disks.get(node));
+    more.add(changed.mark());
+    return marked.withDisk(node, Collections.unmodifiableSet(more));
+  }
+
+  private MarkWorld changed(int node, MarkedNode changed) {
     MarkedNode was = nodes.get(node);
     boolean isNew = changed.kind() == Kind.VALID && (was.kind() != Kind.VALID || was.isFounding());
     boolean isKept = was.isFounding() && changed.age() != Age.YOUNG;
     if (!isNew || isKept) {
       Lease kept = changed.kind() == Kind.VALID ? lease : lease.lost(node);
       return new MarkWorld(
-          with(nodes, node, changed), known, sent, running, faults, begun, leases, kept);
+          with(nodes, node, changed), known, sent, running, faults, begun, leases, kept, disks);
     }
     boolean abstains = !changed.parsed().isAdopted() && changed.parsed().agreement().guarded();
     MarkWorld marked =
@@ -168,7 +215,8 @@ record MarkWorld(
             faults,
             begun,
             leases,
-            lease.marked(node, abstains));
+            lease.marked(node, abstains),
+            disks);
     return changed.isFounding() ? marked.younger(node) : marked;
   }
 
@@ -179,11 +227,8 @@ record MarkWorld(
     List<Running> commands = new ArrayList<>(running);
     commands.replaceAll(
         each ->
-            new Running(
-                each.job,
-                each.waited,
-                each.since,
-                each.pending.stream().map(mark -> mark.before(node)).toList()));
+            each.writing(each.pending.stream().map(mark -> mark.before(node)).toList())
+                .since(each.since));
     return new MarkWorld(
         nodes,
         known,
@@ -192,36 +237,41 @@ record MarkWorld(
         faults,
         begun,
         leases,
-        lease);
+        lease,
+        disks);
   }
 
   private MarkWorld leased(Lease changed) {
-    return new MarkWorld(nodes, known, sent, running, faults, begun, leases, changed);
+    return new MarkWorld(nodes, known, sent, running, faults, begun, leases, changed, disks);
   }
 
   MarkWorld knowing(int client, String label) {
     return new MarkWorld(
-        nodes, with(known, client, label), sent, running, faults, begun, leases, lease);
+        nodes, with(known, client, label), sent, running, faults, begun, leases, lease, disks);
   }
 
   private MarkWorld sending(int sender, @Nullable Sent mark) {
     return new MarkWorld(
-        nodes, known, with(sent, sender, mark), running, faults, begun, leases, lease);
+        nodes, known, with(sent, sender, mark), running, faults, begun, leases, lease, disks);
   }
 
   private MarkWorld running(int operator, Running changed, int commands) {
     return new MarkWorld(
-        nodes, known, sent, with(running, operator, changed), faults, commands, leases, lease);
+        nodes,
+        known,
+        sent,
+        with(running, operator, changed),
+        faults,
+        commands,
+        leases,
+        lease,
+        disks);
   }
 
   /** Returns the same state, where these clients may get leases. */
   MarkWorld leasing(int clients) {
     List<Running> waiting = new ArrayList<>(running);
-    waiting.replaceAll(
-        each ->
-            each.since < 0
-                ? each
-                : new Running(each.job, each.waited, each.since | clients, each.pending));
+    waiting.replaceAll(each -> each.since < 0 ? each : each.since(each.since | clients));
     return new MarkWorld(
         nodes,
         known,
@@ -230,7 +280,8 @@ record MarkWorld(
         faults,
         begun,
         leases | clients,
-        lease);
+        lease,
+        disks);
   }
 
   // Everything that can happen next.
@@ -363,9 +414,9 @@ record MarkWorld(
           failed(scope, node, restarted, () -> name + " restarts with its data", sink);
         }
         if (scope.faults.contains(Fault.DUMP_LOADED) && !isSpared) {
-          for (MarkedNode dump : scope.dumps.get(node)) {
-            MarkedNode loaded = new MarkedNode(Kind.VOID, history, dump.mark());
-            failed(scope, node, loaded, () -> name + " loads an old dump", sink);
+          for (String dump : dumps(scope, node)) {
+            MarkedNode loaded = new MarkedNode(Kind.VOID, history, dump);
+            failed(scope, node, loaded, () -> name + " loads " + dump, sink);
           }
         }
       }
@@ -376,6 +427,12 @@ record MarkWorld(
     }
   }
 
+  private Set<String> dumps(MarkScope scope, int node) {
+    Set<String> dumps = new TreeSet<>(disks.get(node));
+    scope.dumps.get(node).forEach(dump -> dumps.add(dump.mark()));
+    return dumps;
+  }
+
   private void failed(
       MarkScope scope, int node, MarkedNode its, Supplier<String> event, Sink<MarkWorld> sink) {
     if (!nodes.get(node).equals(its)) {
@@ -383,7 +440,8 @@ record MarkWorld(
       MarkWorld after = node(node, its);
       sink.found(
           event,
-          new MarkWorld(after.nodes, known, sent, running, counted, begun, leases, after.lease));
+          new MarkWorld(
+              after.nodes, known, sent, running, counted, begun, leases, after.lease, disks));
     }
   }
 
@@ -437,8 +495,7 @@ record MarkWorld(
     if (now.job == null) {
       if (begun < scope.commands) {
         for (Job job : its.allowed()) {
-          sink.found(
-              () -> who + " runs " + job, running(operator, Running.of(job, false), begun + 1));
+          sink.found(() -> who + " runs " + job, running(operator, Running.of(job), begun + 1));
         }
       }
       return;
@@ -449,10 +506,7 @@ record MarkWorld(
     if (!now.pending.isEmpty()) {
       Sent first = now.pending.get(0);
       MarkWorld after =
-          running(
-              operator,
-              new Running(now.job, now.waited, -1, now.pending.subList(1, now.pending.size())),
-              begun);
+          running(operator, now.writing(now.pending.subList(1, now.pending.size())), begun);
       boolean arrives = nodes.get(first.node).equals(first.seen);
       sink.found(
           () ->
@@ -470,28 +524,34 @@ record MarkWorld(
       return;
     }
     if (now.since >= 0) {
-      MarkWorld after = running(operator, new Running(now.job, now.waited, -1), begun);
+      if (!lease.hasEndedSince(Lease.WAITS + operator)) {
+        return;
+      }
+      MarkWorld after = running(operator, now.since(-1), begun);
       sink.found(
           () -> who + " has waited",
           new MarkWorld(
-              nodes, known, sent, after.running, faults, begun, leases & now.since, lease));
+              nodes, known, sent, after.running, faults, begun, leases & now.since, lease, disks));
       return;
     }
     OperatorStep step = rules.step(operator, now, nodes, "");
     if (!step.marks().isEmpty()) {
-      Running writes = new Running(now.job, now.waited, -1, rules.pending(its, nodes, step));
+      Running writes = now.writing(rules.pending(its, nodes, step));
       sink.found(() -> who + " writes its marks", running(operator, writes, begun));
       return;
     }
     if (step.waits() && now.job instanceof Adopting) {
       return; // until the marks are older
     }
-    if (step.waits() && now.job instanceof Agreeing) {
+    if (step.waits()) {
       sink.found(
           () -> who + " begins to wait",
-          running(operator, new Running(now.job, step.waited(), 0), begun));
-    } else if (step.waits()) {
-      sink.found(() -> who + " waits", running(operator, Running.of(now.job, true), begun));
+          running(operator, now.after(step).since(0), begun).leased(lease.waiting(operator)));
+    } else if (step.saves() >= 0) {
+      int node = its.list().get(step.saves());
+      sink.found(
+          () -> who + " has on disk what is on " + MarkScope.name(node),
+          running(operator, now.after(step), begun).saved(node));
     } else if (step.refresh() == null) {
       if (step.succeeded()) {
         rules.checkDone(its, now.job, nodes);
@@ -499,7 +559,7 @@ record MarkWorld(
       sink.found(() -> who + " ends: " + step.told(), running(operator, Running.IDLE, begun));
     } else {
       Sent mark = rules.sent(its, nodes, step);
-      MarkWorld goesOn = running(operator, now.written(step), begun);
+      MarkWorld goesOn = running(operator, now.after(step), begun);
       sink.found(
           () -> who + " marks " + MarkScope.name(mark.node) + ": " + mark.mark,
           scope.delays ? goesOn.sending(sender, mark) : goesOn.node(mark.node, mark.mark));
@@ -509,15 +569,28 @@ record MarkWorld(
   /** Returns the same state with nodes that are alike in an order of their own. */
   MarkWorld sorted(List<List<Integer>> alike) {
     List<MarkedNode> sorted = new ArrayList<>(nodes);
+    List<Set<String>> sortedDisks = new ArrayList<>(disks);
     for (List<Integer> group : alike) {
-      List<MarkedNode> some = new ArrayList<>();
-      group.forEach(node -> some.add(nodes.get(node)));
-      some.sort(MarkRules.ORDER);
+      List<Integer> some = new ArrayList<>(group);
+      some.sort(
+          Comparator.<Integer, MarkedNode>comparing(nodes::get, MarkRules.ORDER)
+              .thenComparing(node -> disks.isEmpty() ? "" : disks.get(node).toString()));
       for (int i = 0; i < some.size(); i++) {
-        sorted.set(group.get(i), some.get(i));
+        sorted.set(group.get(i), nodes.get(some.get(i)));
+        if (!disks.isEmpty()) {
+          sortedDisks.set(group.get(i), disks.get(some.get(i)));
+        }
       }
     }
     return new MarkWorld(
-        Collections.unmodifiableList(sorted), known, sent, running, faults, begun, leases, lease);
+        Collections.unmodifiableList(sorted),
+        known,
+        sent,
+        running,
+        faults,
+        begun,
+        leases,
+        lease,
+        Collections.unmodifiableList(sortedDisks));
   }
 }

@@ -130,16 +130,15 @@ final class WayOut {
 
   private MarkWorld run(MarkWorld world, int operator, Job job, String wanted) {
     MarkWorld now = world;
-    Running running = Running.of(job, false);
+    Running running = Running.of(job);
     for (int at = 0; at < MOST_STEPS; at++) {
       OperatorStep step = rules.step(operator, running, now.nodes(), wanted);
       if (step.refresh() != null) {
         Sent mark = rules.sent(scope.operators.get(operator), now.nodes(), step);
         now = now.node(mark.node(), mark.mark());
-        running = running.written(step);
-      } else if (step.waits()) {
-        running =
-            job instanceof Agreeing ? new Running(job, step.waited(), -1) : Running.of(job, true);
+      }
+      if (step.refresh() != null || step.waits() || step.saves() >= 0) {
+        running = running.after(step);
       } else {
         return now;
       }

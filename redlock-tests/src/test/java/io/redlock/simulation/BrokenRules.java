@@ -349,7 +349,7 @@ final class BrokenRules {
         rule("31i a client marks a node that has left")
             .under(plan -> swapAll(plan, Left.FOR_EVER))
             .by(parts -> parts.birthAfterRestart = BrokenRules::asIfItHadNotLeft),
-        rule("31y a mark is carried into the history of a promoted master")
+        rule("41 a mark is carried into the history of a promoted master")
             .under(plan -> onlySeen(plan.copying()))
             .by(parts -> parts.formerReplicationId = id -> "0"),
         rule("31m a server that comes back to its address is not recognised")

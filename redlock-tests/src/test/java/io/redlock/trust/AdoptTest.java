@@ -15,6 +15,7 @@ import io.redlock.jedis.AdoptReport.Node;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.Adoption.Line;
 import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
@@ -273,7 +274,7 @@ class AdoptTest {
     AdoptReport report = settings(list(0, 1, 2)).adopt();
     assertEquals("LEFT_ALONE REFUSED LEFT_ALONE", outcomes(report));
     String advised = report.toString().replaceFirst("(?s).*--replace (\\S+) .*", "$1");
-    List<Line> lines = operator().adopt(false, List.of(), List.of(advised), waits::add);
+    List<Line> lines = operator().adopt(false, Word.NONE, List.of(advised), waits::add);
     assertEquals(3, lines.stream().filter(line -> line.outcome().name().equals("ADOPTED")).count());
     assertTrue(waits.get(0).matches("waiting for [123]s, until every lease .*"), waits::toString);
     acquire(right, "a");
@@ -288,12 +289,12 @@ class AdoptTest {
     servers.get(3).kill();
     assertEquals("does not answer", replace(advised));
     servers.get(3).restart();
-    operator().adopt(false, List.of(), List.of(advised), waits::add);
+    operator().adopt(false, Word.NONE, List.of(advised), waits::add);
     acquire(client(list(0, 1, 2)), "a");
   }
 
   private String replace(String advised) {
-    String told = operator().adopt(false, List.of(), List.of(advised), waits::add).toString();
+    String told = operator().adopt(false, Word.NONE, List.of(advised), waits::add).toString();
     return told.replaceFirst("(?s).*(shows the same set|does not answer).*", "$1");
   }
 

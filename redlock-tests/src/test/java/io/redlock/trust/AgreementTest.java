@@ -11,6 +11,7 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
@@ -23,7 +24,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -135,7 +135,7 @@ class AgreementTest {
     deployment.set(Setting.SILENCE_TIMEOUT, PATIENCE);
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     PrintStream out = new PrintStream(bytes, true, StandardCharsets.UTF_8);
-    boolean isDone = deployment.resize(command, Set.of(), change, Duration.ofMillis(20), out);
+    boolean isDone = deployment.resize(command, Word.NONE, change, Duration.ofMillis(20), out);
     said = bytes.toString(StandardCharsets.UTF_8);
     return isDone;
   }
@@ -215,7 +215,7 @@ class AgreementTest {
     operator.set(Setting.MAX_TTL, longer);
     operator.set(Setting.CLOCK_SKEW, SKEW);
     operator.set(Setting.SILENCE_TIMEOUT, PATIENCE);
-    assertTrue(operator.agree(List.of(), System.out));
+    assertTrue(operator.agree(Word.NONE, System.out));
     awaitUp(after);
     awaitLease(after, longer);
     awaitLease(before);
@@ -293,10 +293,13 @@ class AgreementTest {
   // Changes of masters.
 
   @Test
-  void newMastersAreNoMajorityByThemselves() throws Exception {
+  void oneMasterBecomesThreeInOneChange() throws Exception {
     servers = RedisServers.startBrandNew(3);
     adopt(list(0));
-    assertRefused(Command.PREPARE, list(0), list(0, 1, 2), "let fewer join first");
+    for (Command command : List.of(Command.PREPARE, Command.COMMIT, Command.FINISH)) {
+      assertTrue(resize(command, "", list(0), list(0, 1, 2)), said);
+    }
+    awaitUp(client(settings(list(0, 1, 2))));
   }
 
   @Test

@@ -12,6 +12,7 @@ import io.redlock.Redlock;
 import io.redlock.cli.Doctor;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.AgainIfItStoodStill;
@@ -26,7 +27,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -100,7 +100,7 @@ class MovingMastersTest {
 
     boolean resize(Command command, PrintStream out, String... without)
         throws InterruptedException {
-      return deployment().resize(command, Set.of(without), "", SETTLE, out);
+      return deployment().resize(command, new Word(List.of(without), List.of()), "", SETTLE, out);
     }
 
     private DeploymentSettings deployment() {
@@ -238,13 +238,13 @@ class MovingMastersTest {
       one.awaitLeases();
       masters.assertDoctorSays("no change of masters is under way");
       assertStarts("done: prepared", masters.resize(Command.PREPARE));
-      masters.assertDoctorSays("run every client with movingTo, then redlock resize commit");
+      masters.assertDoctorSays("one after the other; then run redlock resize commit");
       one.awaitLeases();
       one.with(masters.moving());
       other.awaitLeases();
       other.with(masters.moving());
       assertStarts("done: committed", masters.resize(Command.COMMIT));
-      masters.assertDoctorSays("without movingTo, then redlock resize finish");
+      masters.assertDoctorSays("without movingTo; then run redlock resize finish");
       one.awaitLeases();
       one.with(masters.moved());
       other.awaitLeases();
@@ -406,7 +406,7 @@ class MovingMastersTest {
       assertStarts("done: prepared", masters.resize(Command.PREPARE));
       assertStarts("done: committed", masters.resize(Command.COMMIT));
       String refused = masters.resize(Command.ABORT);
-      assertStarts("stopped: the change is committed: finish it", refused);
+      assertStarts("stopped: the change is committed: run redlock resize commit", refused);
       assertStarts("done: finished", masters.resize(Command.FINISH));
       try (Redlock moved = masters.moved()) {
         awaitLease(moved);
@@ -443,7 +443,7 @@ class MovingMastersTest {
         DeploymentSettings slow = masters.deployment();
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(said, true, StandardCharsets.UTF_8);
-        assertTrue(slow.resize(command, Set.of(), "", SETTLE, out), said::toString);
+        assertTrue(slow.resize(command, Word.NONE, "", SETTLE, out), said::toString);
       }
     }
   }

@@ -235,11 +235,7 @@ final class Cli {
               description =
                   "do not wait: the masters were never used; refused if any shows otherwise")
           boolean isNew,
-      @Option(
-              names = "--without",
-              paramLabel = "HOST:PORT",
-              description = "a master that is gone for good; repeat it for each")
-          @Nullable List<String> without,
+      @Mixin Deployment.Missing missing,
       @Option(
               names = "--replace",
               paramLabel = "HOST:PORT=ID",
@@ -251,10 +247,7 @@ final class Cli {
     deployment.configure(masters.settingsOrInput(console));
     List<Line> lines =
         deployment.adopt(
-            isNew,
-            without == null ? List.of() : without,
-            replaced == null ? List.of() : replaced,
-            console.out()::println);
+            isNew, missing.word(), replaced == null ? List.of() : replaced, console.out()::println);
     Set<Outcome> outcomes = EnumSet.noneOf(Outcome.class);
     for (Line line : lines) {
       outcomes.add(line.outcome());
@@ -279,18 +272,11 @@ final class Cli {
         "123:the arguments or settings are not valid",
         "125:a defect of this program"
       })
-  int agree(
-      @Option(
-              names = "--without",
-              paramLabel = "HOST:PORT",
-              description = "a master that is gone for good; repeat it for each")
-          @Nullable List<String> without,
-      @Mixin Deployment.Listed masters)
+  int agree(@Mixin Deployment.Missing missing, @Mixin Deployment.Listed masters)
       throws InterruptedException {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settingsOrInput(console));
-    List<String> gone = without == null ? List.of() : without;
-    return deployment.agree(gone, console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
+    return deployment.agree(missing.word(), console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
   @Command(
@@ -311,11 +297,7 @@ final class Cli {
               description = "prepare, commit, finish or abort")
           MasterChange.Command command,
       @Mixin Deployment.Moving masters,
-      @Option(
-              names = "--without",
-              paramLabel = "HOST:PORT",
-              description = "a master that is gone for good; repeat it for each")
-          @Nullable List<String> without,
+      @Mixin Deployment.Missing missing,
       @Option(
               names = "--change",
               paramLabel = "ID",
@@ -326,11 +308,7 @@ final class Cli {
     deployment.configure(masters.settings(console));
     boolean isDone =
         deployment.resize(
-            command,
-            without == null ? List.of() : without,
-            change == null ? "" : change,
-            SETTLE,
-            console.out());
+            command, missing.word(), change == null ? "" : change, SETTLE, console.out());
     return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 

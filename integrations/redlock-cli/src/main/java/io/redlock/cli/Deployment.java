@@ -1,5 +1,6 @@
 package io.redlock.cli;
 
+import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
@@ -86,6 +87,27 @@ abstract class Deployment {
 
     @Option(names = "--json", description = "print JSON instead of a table")
     boolean json;
+  }
+
+  /** The masters that an operator vouches for. */
+  static final class Missing {
+
+    @Option(
+        names = "--without",
+        paramLabel = "HOST:PORT",
+        description = "a master that is gone for good; repeat it for each")
+    private List<String> without = List.of();
+
+    @Option(
+        names = "--saved",
+        paramLabel = "HOST:PORT",
+        description =
+            "a master that loads nothing older than it shows when it restarts; repeat it for each")
+    private List<String> saved = List.of();
+
+    Word word() {
+      return new Word(without, saved);
+    }
   }
 
   /** The present masters and the future ones. */

@@ -8,9 +8,10 @@ import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
+import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.MasterChange.Master;
+import io.redlock.jedis.trust.MasterChange.Reached;
 import io.redlock.jedis.trust.MasterChange.Role;
-import io.redlock.jedis.trust.MasterChange.Stage;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
@@ -44,6 +45,8 @@ public final class Doctor {
 
   private static final String FINISHED =
       "the change is finished: list the future masters as the nodes, without movingTo";
+
+  private static final String NO_CHANGE = "no change of masters is under way";
 
   /** A named connection that runs scripts, as each of a client does once a second. */
   private static final Pattern CLIENT =
@@ -153,7 +156,7 @@ public final class Doctor {
 
   /** Prints the point that a change of masters has reached, and the next step. */
   private static void printChange(List<Audited> audits, Quorum quorum, PrintStream out) {
-    List<Master> masters = new ArrayList<>();
+    List<Shown> roles = new ArrayList<>();
     Set<String> changes = new TreeSet<>();
     Set<String> sets = new TreeSet<>(); // of the future masters
     for (int i = 0; i < audits.size(); i++) {
@@ -163,7 +166,8 @@ public final class Doctor {
       } else {
         BirthMark mark = mark(audit);
         Served serves = mark == null ? null : mark.serves();
-        masters.add(new Master(Role.of(i, quorum), serves));
+        BirthMark text = BirthMark.parse(audit.birth());
+        roles.add(new Shown(Role.of(i, quorum), text, mark != null));
         if (mark != null && Role.of(i, quorum) != Role.LEAVING) {
           mark.agreement().sets().forEach(set -> sets.add(set.id()));
         }
@@ -180,41 +184,33 @@ public final class Doctor {
               + ": end all but one with redlock resize abort --change ID");
       return;
     }
-    if (changes.isEmpty()) {
-      boolean isFinished =
-          sets.size() == 1
-              && masters.size() == audits.size()
-              && new MasterChange("", sets.iterator().next()).stage(masters) == Stage.FINISHED;
-      out.println(isFinished ? FINISHED : "no change of masters is under way");
+    if (changes.isEmpty() && sets.size() != 1) {
+      out.println(NO_CHANGE);
       return;
     }
-    String change = changes.iterator().next();
+    String change = changes.isEmpty() ? ">" + sets.iterator().next() : changes.iterator().next();
     int arrow = change.indexOf('>');
     MasterChange known = new MasterChange(change.substring(0, arrow), change.substring(arrow + 1));
+    Reached reached = known.reached(roles.stream().map(each -> each.in(known)).toList());
+    if (changes.isEmpty()) {
+      boolean isFinished =
+          roles.size() == audits.size() && reached.equals(new Reached(Command.FINISH, true));
+      out.println(isFinished ? FINISHED : NO_CHANGE);
+      return;
+    }
+    String command = reached.command().name().toLowerCase(Locale.ROOT);
     out.println("the change " + known.future() + " of masters is under way");
     out.println(
-        switch (known.stage(masters)) {
-          case NONE -> "no change to the future masters is under way: run redlock resize prepare";
-          case PREPARING ->
-              "the change is being prepared; if that was interrupted, run redlock resize prepare"
-                  + " again";
-          case PREPARED ->
-              "the change is prepared: run every client with movingTo, then redlock resize commit";
-          case LEAVING_CLIENTS ->
-              "a commit is under way, or a master lost its data: if a command was interrupted, run"
-                  + " it again";
-          case COMMITTING ->
-              "a commit is under way; if it was interrupted, run redlock resize commit again";
-          case COMMITTED ->
-              "the change is committed: run every client with the future masters and without"
-                  + " movingTo, then redlock resize finish";
-          case FINISHING ->
-              "the change is being finished; if that was interrupted, run redlock resize finish"
-                  + " again";
-          case FINISHED -> FINISHED;
-          case ABORTING ->
-              "the change is being undone; if that was interrupted, run redlock resize abort again";
-        });
+        reached.isDone()
+            ? reached.command().done
+            : "next is redlock resize " + command + ", unless it is running");
+  }
+
+  /** A master of the change, with the mark that it shows. */
+  private record Shown(Role role, @Nullable BirthMark mark, boolean isValid) {
+    Master in(MasterChange change) {
+      return change.master(role, mark, isValid, true);
+    }
   }
 
   /** Prints the clients whose connections do not say that they run with movingTo. */

@@ -34,6 +34,12 @@ interface ChangedMasters {
   /** Writes a birth mark, unless it was changed meanwhile, and audits the master. */
   NodeAudit write(int master, Refresh refresh);
 
+  /**
+   * Returns true if what this audit showed is on disk: the master loads nothing older when it
+   * restarts. Sees to it otherwise, and says what it waits for.
+   */
+  boolean isOnDisk(int master, NodeAudit audit, PrintStream out);
+
   /** Returns a key that a lock left behind; empty if there is none. */
   String lockKey(int master);
 

@@ -194,7 +194,19 @@ public final class DeploymentSettings {
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public <T> T ask(String what, List<String> knownFaults, BiFunction<Probe, Survey, T> question) {
-    return operate(what, knownFaults, (probe, survey, masters) -> question.apply(probe, survey));
+    return operate(
+        what, knownFaults, Word.NONE, (probe, survey, masters) -> question.apply(probe, survey));
+  }
+
+  /**
+   * An operator's word about masters.
+   *
+   * @param without the addresses of those that are gone for good
+   * @param saved the addresses of those that load nothing older than they show when they restart
+   */
+  public record Word(Collection<String> without, Collection<String> saved) {
+    /** Nothing is said. */
+    public static final Word NONE = new Word(List.of(), List.of());
   }
 
   /** A command of an operator. */
@@ -203,8 +215,10 @@ public final class DeploymentSettings {
   }
 
   private <T, E extends Exception> T operate(
-      String what, List<String> knownFaults, Operation<T, E> operation) throws E {
-    Checked checked = check(what, knownFaults);
+      String what, List<String> knownFaults, Word word, Operation<T, E> operation) throws E {
+    List<String> faults = new ArrayList<>(knownFaults);
+    Set<String> saved = names("--saved", word.saved, faults);
+    Checked checked = check(what, faults);
     List<Pool<Connection>> opened = new ArrayList<>();
     try {
       Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
@@ -217,6 +231,7 @@ public final class DeploymentSettings {
               survey,
               encoder,
               keyPrefix(),
+              saved,
               names -> others(names, checked.settings, opened));
       return operation.run(probe, survey, probed);
     } finally {
@@ -249,19 +264,15 @@ public final class DeploymentSettings {
    * Founds the set of the masters.
    *
    * @param isNew true if no lease of the past is alive
-   * @param without the addresses of the masters that are gone for good
    * @param replaced the ids of the sets whose marks may be written over, each after the name of the
    *     master and {@code =}
    * @param out takes what the command waits for
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public List<Adoption.Line> adopt(
-      boolean isNew,
-      Collection<String> without,
-      Collection<String> replaced,
-      Consumer<String> out) {
+      boolean isNew, Word word, Collection<String> replaced, Consumer<String> out) {
     List<String> faults = new ArrayList<>();
-    Set<String> gone = names(without, faults);
+    Set<String> gone = names("--without", word.without, faults);
     Map<String, String> ids = new TreeMap<>();
     for (String each : replaced) {
       int equals = each.lastIndexOf('=');
@@ -274,6 +285,7 @@ public final class DeploymentSettings {
     return operate(
         "cannot adopt",
         faults,
+        word,
         (probe, survey, masters) -> {
           requireKnown("--replace", ids.keySet(), masters);
           if (ids.isEmpty()) { // else others may be gone: masters of the set that is replaced
@@ -301,27 +313,23 @@ public final class DeploymentSettings {
   /**
    * Runs a command of a change of masters.
    *
-   * @param without the addresses of the masters that are gone for good
    * @param change the id of the change to abort; empty for that of the lists
    * @param settle the time between two masters, in which clients audit the first again
    * @return true if nothing is left to do
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public boolean resize(
-      MasterChange.Command command,
-      Collection<String> without,
-      String change,
-      Duration settle,
-      PrintStream out)
+      MasterChange.Command command, Word word, String change, Duration settle, PrintStream out)
       throws InterruptedException {
     List<String> faults = new ArrayList<>();
     if (future.isEmpty()) {
       faults.add("no future master is named: add --moving-to");
     }
-    Set<String> gone = names(without, faults);
+    Set<String> gone = names("--without", word.without, faults);
     return this.<Boolean, InterruptedException>operate(
         "cannot resize",
         faults,
+        word,
         (probe, survey, masters) ->
             new Resize(
                     command,
@@ -332,6 +340,7 @@ public final class DeploymentSettings {
                     change,
                     settle,
                     new SecureRandom(),
+                    Resize.Progress.NONE,
                     out)
                 .run());
   }
@@ -339,22 +348,23 @@ public final class DeploymentSettings {
   /**
    * Changes the terms on which all clients agreed to these settings.
    *
-   * @param without the addresses of the masters that are gone for good
    * @return true if nothing is left to do
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public boolean agree(Collection<String> without, PrintStream out) throws InterruptedException {
+  public boolean agree(Word word, PrintStream out) throws InterruptedException {
     List<String> faults = new ArrayList<>();
-    Set<String> gone = names(without, faults);
+    Set<String> gone = names("--without", word.without, faults);
     return this.<Boolean, InterruptedException>operate(
         "cannot agree",
         faults,
+        word,
         (probe, survey, masters) ->
             new Agree(masters, probe.quorum(), survey.rules(), gone, List.of(), out).run());
   }
 
   /** Returns the names of these masters, and adds what is wrong with their addresses. */
-  public static Set<String> names(Collection<String> addresses, List<String> faults) {
+  public static Set<String> names(
+      String option, Collection<String> addresses, List<String> faults) {
     Set<String> names = new TreeSet<>();
     List<String> misread = new ArrayList<>();
     int position = 0;
@@ -364,7 +374,7 @@ public final class DeploymentSettings {
         names.add(parsed.name());
       }
     }
-    misread.forEach(fault -> faults.add("--without: " + fault));
+    misread.forEach(fault -> faults.add(option + ": " + fault));
     return names;
   }
 

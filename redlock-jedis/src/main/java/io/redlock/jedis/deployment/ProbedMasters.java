@@ -16,11 +16,16 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
+import redis.clients.jedis.exceptions.JedisDataException;
 
 /** The masters of a change, over connections of their own. */
 final class ProbedMasters implements Adoption.Masters {
@@ -34,9 +39,13 @@ final class ProbedMasters implements Adoption.Masters {
   private final Survey survey;
   private final RequestEncoder encoder;
   private final String keyPrefix;
+  private final Set<String> saved;
   private final Function<Collection<String>, Survey> others;
+  private final Map<List<Object>, Disk> disks = new HashMap<>(); // by the master and its mark
+  private final Set<String> told = new HashSet<>();
 
   /**
+   * @param saved the masters of which an operator says that they load nothing older
    * @param others opens masters that are not of the configuration
    */
   ProbedMasters(
@@ -44,7 +53,9 @@ final class ProbedMasters implements Adoption.Masters {
       Survey survey,
       RequestEncoder encoder,
       String keyPrefix,
+      Set<String> saved,
       Function<Collection<String>, Survey> others) {
+    this.saved = saved;
     this.others = others;
     this.probe = probe;
     this.survey = survey;
@@ -78,6 +89,59 @@ final class ProbedMasters implements Adoption.Masters {
   }
 
   @Override
+  public boolean isOnDisk(int master, NodeAudit audit, PrintStream out) {
+    String name = names().get(master);
+    if (saved.contains(name)) {
+      return true;
+    }
+    List<Object> mark = List.of(master, audit.birth());
+    Disk.Files files = ask(master, ProbedMasters::files);
+    Disk disk = disks.getOrDefault(mark, Disk.UNKNOWN).seeing(files);
+    Disk.Step step = disk.next(files);
+    String failure = files.failure();
+    if (step == Disk.Step.SAVE || step == Disk.Step.REWRITE) {
+      Protocol.Command command =
+          step == Disk.Step.SAVE ? Protocol.Command.BGSAVE : Protocol.Command.BGREWRITEAOF;
+      Answer<String> answer =
+          probe.askOne(master, (index, connection) -> text(connection, command));
+      String started = answer.value();
+      disk = started != null && started.endsWith("started") ? disk.started() : disk;
+      failure = failure.isEmpty() ? answer.failureText() : failure;
+      String missing =
+          name
+              + ": what it shows must be on disk, and "
+              + failure
+              + ": type "
+              + command
+              + " there, and this command goes on; or, if it cannot load anything older when it"
+              + " restarts, type this command again with --saved "
+              + name;
+      if (!failure.isEmpty() && told.add(missing)) {
+        out.println(missing);
+      }
+    }
+    disks.put(mark, disk);
+    return step == Disk.Step.DONE;
+  }
+
+  private static Disk.Files files(Connection connection) {
+    String sync;
+    try {
+      connection.sendCommand(Protocol.Command.CONFIG, "GET", "appendfsync");
+      sync = connection.getObjectMultiBulkReply().toString();
+    } catch (JedisDataException denied) {
+      sync = "unknown";
+    }
+    return Disk.Files.of(
+        text(connection, Protocol.Command.INFO, "persistence"), sync.contains("always"));
+  }
+
+  private static String text(Connection connection, Protocol.Command command, String... arguments) {
+    connection.sendCommand(command, arguments);
+    return new String((byte[]) connection.getOne(), StandardCharsets.UTF_8);
+  }
+
+  @Override
   public String lockKey(int master) {
     return ask(master, connection -> LockKeys.any(connection, keyPrefix));
   }
@@ -87,8 +151,7 @@ final class ProbedMasters implements Adoption.Masters {
     return ask(
         master,
         connection -> {
-          connection.sendCommand(Protocol.Command.INFO, "commandstats");
-          String statistics = new String((byte[]) connection.getOne(), StandardCharsets.UTF_8);
+          String statistics = text(connection, Protocol.Command.INFO, "commandstats");
           return Founding.use(statistics, LockKeys.any(connection, keyPrefix));
         });
   }

@@ -4,6 +4,7 @@ import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
+import io.redlock.jedis.trust.MasterChange.After;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.MasterChange.Master;
 import io.redlock.jedis.trust.MasterChange.Role;
@@ -18,9 +19,12 @@ import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
@@ -31,6 +35,7 @@ final class Resize extends OperatorCommand {
 
   private static final String NO_CHANGE = "no change of these masters is under way";
   private static final int MOST_TOO_LATE = 10;
+  private static final Duration DISK_PAUSE = Duration.ofMillis(500);
   private static final String JOINS_EMPTY =
       ": a master joins empty; empty it only if nobody uses it";
 
@@ -39,9 +44,36 @@ final class Resize extends OperatorCommand {
   private final Duration settle;
   private final RandomGenerator random;
 
-  private boolean waited;
+  private Progress progress;
   private boolean hasWritten;
   private int tooLate; // in a row
+
+  /**
+   * What a run has done.
+   *
+   * @param waited true if it has waited, and nothing since that must be waited for
+   * @param saved the marks that need not be saved, by the master: they are on disk, or were written
+   *     when all were
+   */
+  record Progress(boolean waited, Map<Integer, String> saved) {
+    static final Progress NONE = new Progress(false, Map.of());
+
+    /** Makes the map unmodifiable. */
+    Progress {
+      saved = Map.copyOf(saved);
+    }
+
+    Progress saving(int master, String mark) {
+      Map<Integer, String> more = new HashMap<>(saved);
+      more.put(master, mark);
+      return new Progress(waited, more);
+    }
+
+    Progress written(Step.Write write, int master, String mark) {
+      Progress still = new Progress(waited && write.after() != After.NOTHING, saved);
+      return write.after() == After.DISK ? still.saving(master, mark) : still;
+    }
+  }
 
   /** The sets of the change, and the terms of a master that is new to it. */
   private record Sets(MasterSet present, MasterSet future, Agreement terms) {
@@ -65,6 +97,7 @@ final class Resize extends OperatorCommand {
    *     empty
    * @param settle the time between two masters, in which clients audit the first again
    * @param random draws the id of a new set
+   * @param begun what this run has done already
    */
   Resize(
       Command command,
@@ -75,12 +108,18 @@ final class Resize extends OperatorCommand {
       String wanted,
       Duration settle,
       RandomGenerator random,
+      Progress begun,
       PrintStream out) {
     super(masters, quorum, rules, without, out);
+    this.progress = begun;
     this.command = command;
     this.wanted = wanted;
     this.settle = settle;
     this.random = random;
+  }
+
+  Progress progress() {
+    return progress;
   }
 
   @Override
@@ -91,19 +130,22 @@ final class Resize extends OperatorCommand {
     }
     @Nullable Sets sets = sets(all);
     if (sets == null) {
-      return succeed(command == Command.FINISH || hasWritten ? done() : NO_CHANGE);
+      return succeed(command == Command.FINISH || hasWritten ? command.done : NO_CHANGE);
     }
     List<Found> found = wanted.isEmpty() ? all : members(all, sets);
-    if (command == Command.PREPARE) {
+    if (command != Command.ABORT) {
       found.forEach(each -> requireKnown(each, sets));
     }
-    Step step = sets.change().next(command, found.stream().map(Found::master).toList(), waited);
+    List<Master> states = found.stream().map(each -> master(each, sets.change())).toList();
+    Step step = sets.change().next(command, states, progress.waited);
     if (step instanceof Step.Refuse refuse) {
       String who = refuse.master() < 0 ? "" : found.get(refuse.master()).name + ": ";
       throw new Stopped(who + refuse.reason());
     } else if (step instanceof Step.Wait) {
-      waited = true;
+      progress = new Progress(true, progress.saved);
       return Optional.of(lastLease(sets));
+    } else if (step instanceof Step.Save save) {
+      return Optional.of(save(found.get(save.master())));
     } else if (step instanceof Step.Write write) {
       if (command == Command.PREPARE) {
         requireSameTerms(found);
@@ -112,7 +154,6 @@ final class Resize extends OperatorCommand {
         found.stream().filter(each -> each.mark == null).forEach(each -> isNew(each, found, sets));
       }
       if (perform(write, found, sets)) {
-        waited &= write.carries();
         hasWritten = true;
         tooLate = 0;
         return Optional.of(settle);
@@ -122,7 +163,22 @@ final class Resize extends OperatorCommand {
       }
       return Optional.of(Duration.ZERO);
     }
-    return succeed(done());
+    return succeed(command.done);
+  }
+
+  private Master master(Found each, MasterChange change) {
+    boolean isSaved = each.audit.birth().equals(progress.saved.get(each.index));
+    boolean isFounded = each.text != null && each.text.isFounded();
+    return change.master(each.role, isFounded ? each.text : null, each.mark != null, isSaved);
+  }
+
+  /** Returns the pause before the next look at its disk. */
+  private Duration save(Found target) {
+    if (masters.isOnDisk(target.index, target.audit, out)) {
+      progress = progress.saving(target.index, target.audit.birth());
+      return Duration.ZERO;
+    }
+    return DISK_PAUSE;
   }
 
   /** Stops if a master that joins has left another deployment, or an earlier set of this one. */
@@ -160,8 +216,8 @@ final class Resize extends OperatorCommand {
       @Nullable BirthMark text,
       Role role) {
 
-    Master master() {
-      return new Master(role, mark == null ? null : mark.serves());
+    boolean shows(MasterSet set) {
+      return mark != null && mark.agreement().set(set.id()).isPresent();
     }
   }
 
@@ -242,6 +298,9 @@ final class Resize extends OperatorCommand {
     if (found.stream().allMatch(each -> each.mark == null || each.mark.serves().isNobody())) {
       all = changes(found.stream().map(Found::text).toList()); // all have restarted
     }
+    if (all.isEmpty() && command == Command.FINISH) {
+      all = begun(found, present, future);
+    }
     if (!wanted.isEmpty()) {
       all.removeIf(sets -> !sets.future.id().equals(wanted));
       if (all.isEmpty()) {
@@ -281,13 +340,14 @@ final class Resize extends OperatorCommand {
   /** Returns the changes of masters that marks show. */
   private static List<Sets> changes(List<@Nullable BirthMark> shown) {
     List<BirthMark> marks = shown.stream().flatMap(Stream::ofNullable).toList();
+    List<BirthMark> serving = marks.stream().filter(mark -> !mark.serves().isNobody()).toList();
     List<Sets> all = new ArrayList<>();
-    for (BirthMark mark : marks) {
+    for (BirthMark mark : serving) {
       for (String label : mark.serves().changes()) {
         MasterSet from = mark.agreement().set(label.substring(0, label.indexOf('>'))).orElse(null);
         MasterSet to = mark.agreement().set(label.substring(label.indexOf('>') + 1)).orElse(null);
         if (from != null && to != null) {
-          Sets sets = new Sets(from, to, terms(marks));
+          Sets sets = new Sets(from, to, terms(serving));
           if (!all.contains(sets)) {
             all.add(sets);
           }
@@ -297,10 +357,25 @@ final class Resize extends OperatorCommand {
     return all;
   }
 
+  /** Returns the change of these lists that marks show, valid or void, if a valid one does. */
+  private static List<Sets> begun(List<Found> found, List<String> present, List<String> future) {
+    List<BirthMark> marks = found.stream().map(Found::text).flatMap(Stream::ofNullable).toList();
+    Map<String, Sets> all = new TreeMap<>(); // by the id of the future set, which names a change
+    for (BirthMark mark : marks) {
+      List<MasterSet> sets = mark.agreement().sets();
+      if (sets.size() > 1
+          && sets.get(0).isOf(present)
+          && sets.get(1).isOf(future)
+          && found.stream().anyMatch(each -> each.shows(sets.get(1)))) {
+        all.putIfAbsent(sets.get(1).id(), new Sets(sets.get(0), sets.get(1), terms(marks)));
+      }
+    }
+    return List.copyOf(all.values());
+  }
+
   /** Returns the terms under which masters abstain for longest. */
   private static Agreement terms(List<BirthMark> marks) {
     return marks.stream()
-        .filter(mark -> !mark.serves().isNobody())
         .map(mark -> mark.agreement().of(List.of()))
         .max(Agreement.BY_CAUTION)
         .orElseThrow();
@@ -419,6 +494,7 @@ final class Resize extends OperatorCommand {
       throw new Stopped(
           target.name + ": its birth mark was changed meanwhile: run the command again");
     }
+    progress = progress.written(write, target.index, birth);
     out.println(target.name + " serves " + serves);
     return true;
   }
@@ -467,20 +543,5 @@ final class Resize extends OperatorCommand {
         masters.carry(each.index, target.index, out);
       }
     }
-  }
-
-  private String done() {
-    return switch (command) {
-      case PREPARE ->
-          "prepared: now run every client with movingTo, one after the other; then run redlock"
-              + " resize commit";
-      case COMMIT ->
-          "committed: now run every client with the "
-              + names(quorum.future()).size()
-              + " future masters as its nodes, and without movingTo; then run redlock resize"
-              + " finish";
-      case FINISH -> "finished: masters that have left can be shut down";
-      case ABORT -> "aborted: run the clients without movingTo";
-    };
   }
 }

@@ -3,6 +3,7 @@ package io.redlock.jedis.trust;
 import io.redlock.spi.Quorum;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * present masters and of the future ones do not exclude each other; they are kept apart in time:
  * the future clients are served only after the last lease of the present ones has ended.
  *
+ * <p>A decision stands on the masters that it binds, on disk, before anybody acts on it (M6).
+ *
  * @param present the id of the set of present masters
  * @param future the id of the set of future masters, drawn with the change and thus its name
  */
@@ -23,13 +26,24 @@ public record MasterChange(String present, String future) {
   /** The commands of an operator. */
   public enum Command {
     /** Lets clients move. */
-    PREPARE,
+    PREPARE(
+        "prepared: now run every client with movingTo, one after the other; then run redlock resize"
+            + " commit"),
     /** Leaves the clients of the present masters behind, then serves those of the future ones. */
-    COMMIT,
+    COMMIT(
+        "committed: now run every client with the future masters as its nodes, and without"
+            + " movingTo; then run redlock resize finish"),
     /** Leaves clients that move behind, and the masters that are no longer needed. */
-    FINISH,
+    FINISH("finished: masters that have left can be shut down"),
     /** Undoes a change that is not committed. */
-    ABORT
+    ABORT("aborted: run the clients without movingTo");
+
+    /** The message at its end: what is done, and what follows. */
+    public final String done;
+
+    Command(String done) {
+      this.done = done;
+    }
   }
 
   /** The parts of a master in the change. */
@@ -56,8 +70,11 @@ public record MasterChange(String present, String future) {
    * A master as it was read.
    *
    * @param serves the clients that it serves; null if it has no mark of its data
+   * @param shows those in its mark, valid or void, as far as that binds this change; else null
+   * @param isSaved true if what it shows is on disk
    */
-  public record Master(Role role, @Nullable Served serves) {
+  public record Master(
+      Role role, @Nullable Served serves, @Nullable Served shows, boolean isSaved) {
 
     private boolean isPresent() {
       return role != Role.JOINING;
@@ -68,31 +85,25 @@ public record MasterChange(String present, String future) {
     }
 
     private boolean serves(Served... any) {
-      return serves != null && List.of(any).contains(serves);
+      return serves != null && List.of(any).contains(serves.without(Served.NO_RETURN));
+    }
+
+    private boolean hasNoReturn() {
+      return serves != null && serves.includes(Served.NO_RETURN);
+    }
+
+    private boolean hasLeft() {
+      return role == Role.LEAVING && serves != null && serves.isNobody() && shows != null;
+    }
+
+    /** Returns true if abort may let it serve the clients of the present masters again. */
+    private boolean mayReturn() {
+      return isPresent() && shows != null && !shows.isNobody();
     }
   }
 
-  /** The point that a change has reached. */
-  public enum Stage {
-    /** No master takes part in it. */
-    NONE,
-    /** Some masters are prepared. */
-    PREPARING,
-    /** Clients may move. */
-    PREPARED,
-    /** Some present masters have left clients behind that do not move, or have lost their data. */
-    LEAVING_CLIENTS,
-    /** Clients of the present masters are refused, those of the future ones not served yet. */
-    COMMITTING,
-    /** Clients of the future masters are served. */
-    COMMITTED,
-    /** Some masters have left clients behind that move. */
-    FINISHING,
-    /** Only clients of the future masters are served. */
-    FINISHED,
-    /** It is being undone. */
-    ABORTING
-  }
+  /** The command that has come furthest, and if it is done. */
+  public record Reached(Command command, boolean isDone) {}
 
   /** The next step of a command. */
   public sealed interface Step {
@@ -103,15 +114,28 @@ public record MasterChange(String present, String future) {
     /** Let all leases of clients of the present masters end, by a clock that is not set. */
     record Wait() implements Step {}
 
+    /** Let a master have what it shows on disk. */
+    record Save(int master) implements Step {}
+
     /**
      * Let a master serve these clients, if it still serves those that were read.
      *
      * @param carries true if the counters of the present masters must be carried to it first
      */
-    record Write(int master, Served serves, boolean carries) implements Step {}
+    record Write(int master, Served serves, boolean carries, After after) implements Step {}
 
     /** The command cannot go on. */
     record Refuse(int master, String reason) implements Step {}
+  }
+
+  /** The step that need not be repeated for a write that follows it. */
+  public enum After {
+    /** None: what was waited for was undone. */
+    NOTHING,
+    /** The wait. */
+    WAIT,
+    /** The wait, and that all masters have on disk what they show. */
+    DISK
   }
 
   private Served before() {
@@ -138,23 +162,40 @@ public record MasterChange(String present, String future) {
     return Served.of(future);
   }
 
-  private Served aborting() {
-    return Served.of(joint(), Served.ABORTING);
+  /** Returns the bar of an abort for a master that serves these: nobody loses its service. */
+  private Served barred(Served serves) {
+    return serves.with(Served.ABORTING);
+  }
+
+  /**
+   * Returns a master as it was read.
+   *
+   * @param mark the founded mark that it shows; null if there is none
+   * @param isValid true if that is the mark of its data
+   */
+  public Master master(Role role, @Nullable BirthMark mark, boolean isValid, boolean isSaved) {
+    boolean isIts = mark != null && mark.agreement().set(future).isPresent();
+    boolean isOfPresent = mark != null && mark.agreement().sets().get(0).id().equals(present);
+    boolean hasLeft = mark != null && mark.serves().isNobody();
+    Served shows =
+        mark == null || !(hasLeft ? isIts : isOfPresent)
+            ? null
+            : isIts ? mark.serves() : mark.serves().without(Served.NO_RETURN);
+    return new Master(role, mark != null && isValid ? mark.serves() : null, shows, isSaved);
   }
 
   /**
    * Returns the next step.
    *
    * @param masters all masters that are not gone for good
-   * @param waited true if this run of the command has waited since it last wrote without carrying
-   *     counters: what must be written again was undone meanwhile
+   * @param waited true if this run of the command has waited since its last write that follows
+   *     nothing: what must be written again was undone meanwhile
    */
   public Step next(Command command, List<Master> masters, boolean waited) {
-    for (int i = 0; i < masters.size(); i++) {
-      if (command != Command.ABORT && !isKnown(masters.get(i))) { // abort passes over others
-        return new Step.Refuse(
-            i, "it serves other clients, " + masters.get(i).serves + ": see redlock doctor");
-      }
+    int other = first(masters, each -> !isKnown(each));
+    if (command != Command.ABORT && other >= 0) { // abort passes over others
+      return new Step.Refuse(
+          other, "it serves other clients, " + masters.get(other).serves + ": see redlock doctor");
     }
     return switch (command) {
       case PREPARE -> prepare(masters);
@@ -165,35 +206,19 @@ public record MasterChange(String present, String future) {
   }
 
   /** Returns the point that the change has reached on these masters. */
-  public Stage stage(List<Master> masters) {
-    if (isOver(masters)) {
-      return Stage.FINISHED;
-    }
-    if (isOpen(masters)) {
-      boolean isFinishing = masters.stream().anyMatch(each -> isFinished(each));
-      Stage served = isFinishing ? Stage.FINISHING : Stage.COMMITTED;
-      return next(Command.COMMIT, masters, false) instanceof Step.Done ? served : Stage.COMMITTING;
-    }
-    if (aborted(masters).isPresent()) {
-      return Stage.ABORTING;
-    }
-    boolean isPrepared = next(Command.PREPARE, masters, false) instanceof Step.Done;
-    boolean hasPrepared = masters.stream().anyMatch(each -> each.serves(prepared()));
-    boolean hasLeft =
-        masters.stream().anyMatch(each -> each.isPresent() && each.serves(committed()));
-    if (hasLeft) {
-      return hasPrepared ? Stage.LEAVING_CLIENTS : Stage.COMMITTING;
-    }
-    boolean isBegun = masters.stream().anyMatch(each -> each.serves(prepared(), committed()));
-    return isPrepared ? Stage.PREPARED : isBegun ? Stage.PREPARING : Stage.NONE;
-  }
-
-  private boolean isFinished(Master master) {
-    return master.isFuture() && master.serves(finished());
-  }
-
-  private static boolean hasLeft(Master master) {
-    return master.role == Role.LEAVING && master.serves(Served.NOBODY);
+  public Reached reached(List<Master> masters) {
+    Command last =
+        first(masters, this::isBarred) >= 0
+            ? Command.ABORT
+            : first(masters, each -> each.hasLeft() || isFinished(each)) >= 0
+                ? Command.FINISH
+                : isBound(masters)
+                        || first(masters, each -> each.isPresent() && each.serves(committed())) >= 0
+                    ? Command.COMMIT
+                    : Command.PREPARE;
+    List<Master> saved =
+        masters.stream().map(each -> new Master(each.role, each.serves, each.shows, true)).toList();
+    return new Reached(last, next(last, saved, false) instanceof Step.Done);
   }
 
   private boolean isKnown(Master master) {
@@ -201,62 +226,85 @@ public record MasterChange(String present, String future) {
         || switch (master.role) {
           case LEAVING -> master.serves(before(), prepared(), committed(), Served.NOBODY);
           case STAYING ->
-              master.serves(before(), prepared(), committed(), opened(), finished(), aborting());
+              isBarred(master)
+                  || master.serves(before(), prepared(), committed(), opened(), finished());
           case JOINING -> master.serves(committed(), opened(), finished(), Served.NOBODY);
         };
   }
 
-  /** Returns true if clients of the future masters are or were served. */
-  private boolean isOpen(List<Master> masters) {
-    return masters.stream()
-        .anyMatch(master -> master.serves(opened()) || isFinished(master) || hasLeft(master));
+  private boolean isBarred(Master master) {
+    return master.serves(barred(prepared()), barred(committed()));
   }
 
-  /**
-   * Returns true if all present masters stay and those that join are a majority without them. If
-   * all present ones then lost their data, a client that was forgotten could found their set again.
-   */
-  private static boolean isLedByNewcomers(List<Master> masters) {
-    long joining = masters.stream().filter(each -> each.role == Role.JOINING).count();
-    boolean leaves = masters.stream().anyMatch(each -> each.role == Role.LEAVING);
-    return !leaves && joining >= Quorum.majority(masters.size());
+  private boolean isFinished(Master master) {
+    return master.isFuture() && master.serves(finished());
+  }
+
+  /** Returns true if clients of the future masters are or were served. */
+  private boolean isOpen(List<Master> masters) {
+    return first(masters, each -> each.serves(opened()) || isFinished(each) || each.hasLeft()) >= 0;
+  }
+
+  /** Returns true if the change cannot be undone any more. */
+  private boolean isBound(List<Master> masters) {
+    return isOpen(masters)
+        || first(
+                masters,
+                each ->
+                    each.isPresent()
+                        && each.shows != null
+                        && (each.shows.includes(Served.NO_RETURN)
+                            || each.shows.includes(future)
+                            || each.shows.isNobody()))
+            >= 0;
+  }
+
+  private static int first(List<Master> masters, Predicate<Master> condition) {
+    for (int i = 0; i < masters.size(); i++) {
+      if (condition.test(masters.get(i))) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private static Optional<Step> write(
+      List<Master> masters, Served target, After after, Predicate<Master> condition) {
+    int found = first(masters, condition);
+    return found < 0 ? Optional.empty() : Optional.of(new Step.Write(found, target, false, after));
   }
 
   private static Optional<Step> write(
       List<Master> masters, Role role, Served target, List<Served> from, boolean unmarked) {
-    for (int i = 0; i < masters.size(); i++) {
-      Master master = masters.get(i);
-      boolean applies = master.serves == null ? unmarked : from.contains(master.serves);
-      if (master.role == role && applies) {
-        return Optional.of(new Step.Write(i, target, false));
-      }
-    }
-    return Optional.empty();
+    return write(
+        masters,
+        target,
+        After.NOTHING,
+        each ->
+            each.role == role
+                && (each.serves == null ? unmarked : each.serves(from.toArray(Served[]::new))));
+  }
+
+  /** Lets the next master have on disk what it shows, as far as one must. */
+  private static Optional<Step> save(List<Master> masters) { // M6
+    int unsaved = first(masters, each -> !each.isSaved);
+    return unsaved < 0 ? Optional.empty() : Optional.of(new Step.Save(unsaved));
   }
 
   private Optional<Step> aborted(List<Master> masters) {
-    for (int i = 0; i < masters.size(); i++) {
-      if (masters.get(i).serves(aborting())) {
-        return Optional.of(
-            new Step.Refuse(i, "abort was interrupted: run redlock resize abort again"));
-      }
-    }
-    return Optional.empty();
+    int barred = first(masters, this::isBarred);
+    return barred < 0
+        ? Optional.empty()
+        : Optional.of(
+            new Step.Refuse(barred, "abort was interrupted: run redlock resize abort again"));
   }
 
   private Step prepare(List<Master> masters) {
-    if (isOpen(masters)) {
-      return new Step.Refuse(-1, "the change is committed: run redlock resize finish");
-    }
-    if (isLedByNewcomers(masters)) {
-      return new Step.Refuse(
-          -1,
-          "the masters that join would be a majority without the present ones, which could all lose"
-              + " their data: let fewer join first, for example one");
+    if (isBound(masters)) {
+      return new Step.Refuse(-1, "the change is committed: run redlock resize commit");
     }
     // A master without a mark has lost its data: it must not serve clients that another one left.
-    boolean hasLeft =
-        masters.stream().anyMatch(each -> each.isPresent() && each.serves(committed()));
+    boolean hasLeft = first(masters, each -> each.isPresent() && each.serves(committed())) >= 0;
     Served unmarked = hasLeft ? committed() : prepared();
     return aborted(masters)
         .or(() -> write(masters, Role.JOINING, committed(), List.of(Served.NOBODY), true))
@@ -268,86 +316,135 @@ public record MasterChange(String present, String future) {
   }
 
   private Step commit(List<Master> masters, boolean waited) {
-    boolean isOpen = isOpen(masters);
-    if (!isOpen) {
+    if (first(masters, Master::hasLeft) >= 0) {
+      return new Step.Refuse(-1, "finish was begun: run redlock resize finish");
+    }
+    boolean isBound = isBound(masters);
+    if (!isBound) {
       Optional<Step> refusal = aborted(masters).or(() -> unprepared(masters));
       if (refusal.isPresent()) {
         return refusal.get();
       }
     }
-    Optional<Step> leaves =
-        write(masters, Role.LEAVING, committed(), List.of(prepared()), true)
-            .or(() -> write(masters, Role.STAYING, committed(), List.of(prepared()), !isOpen));
-    if (leaves.isPresent()) {
-      return leaves.get();
-    }
-    if (!isOpen && !waited) { // M3
-      return new Step.Wait();
-    }
-    for (int i = 0; i < masters.size(); i++) {
-      Master master = masters.get(i);
-      if (master.isFuture() && !master.serves(opened()) && !master.serves(finished())) {
-        return new Step.Write(i, opened(), true);
-      }
-    }
-    return new Step.Done();
-  }
-
-  private Optional<Step> unprepared(List<Master> masters) {
-    for (int i = 0; i < masters.size(); i++) {
-      Master master = masters.get(i);
-      boolean isNew = !master.isPresent() && (master.serves == null || master.serves.isNobody());
-      if (isNew || master.isPresent() && master.serves(before())) {
-        return Optional.of(
-            new Step.Refuse(i, "it is not prepared: run redlock resize prepare first"));
-      }
-    }
-    return Optional.empty();
-  }
-
-  private Step finish(List<Master> masters) {
-    for (int i = 0; i < masters.size(); i++) {
-      Master master = masters.get(i);
-      boolean isReady = master.serves == null || master.serves(opened(), finished());
-      if (master.isFuture() && !isReady || !isOpen(masters) && !isOver(masters)) {
-        return new Step.Refuse(i, "it is not committed: run redlock resize commit first");
-      }
-    }
-    List<Served> past = List.of(opened());
-    return write(masters, Role.JOINING, finished(), past, true)
-        .or(() -> write(masters, Role.STAYING, finished(), past, true))
+    Predicate<Master> serving =
+        each -> each.serves(prepared()) || isBound && (isBarred(each) || each.serves(before()));
+    Served unmarked = isBound ? committed().with(Served.NO_RETURN) : committed();
+    return write(
+            masters, committed(), After.NOTHING, each -> each.isPresent() && serving.test(each))
         .or(
             () ->
                 write(
                     masters,
-                    Role.LEAVING,
-                    Served.NOBODY,
-                    List.of(before(), prepared(), committed()),
-                    true))
+                    unmarked,
+                    After.NOTHING,
+                    each -> each.isPresent() && each.serves == null))
+        .or(
+            () ->
+                isOpen(masters) || waited
+                    ? Optional.empty()
+                    : save(masters).or(() -> Optional.of(new Step.Wait()))) // M3
+        .or(() -> bind(masters, opened()))
+        .or(() -> bind(masters, committed()))
+        .or(() -> open(masters))
         .orElseGet(Step.Done::new);
   }
 
-  private boolean isOver(List<Master> masters) {
-    return masters.stream()
-        .allMatch(master -> master.serves(master.isFuture() ? finished() : Served.NOBODY));
+  /** Lets present masters that serve these show that the change cannot be undone any more. */
+  private static Optional<Step> bind(List<Master> masters, Served serves) {
+    return write(
+        masters,
+        serves.with(Served.NO_RETURN),
+        After.WAIT,
+        each -> each.isPresent() && each.serves(serves) && !each.hasNoReturn());
+  }
+
+  private Optional<Step> open(List<Master> masters) {
+    int next = first(masters, each -> each.isFuture() && !each.serves(opened(), finished()));
+    if (next < 0) {
+      return Optional.empty();
+    }
+    Served serves = masters.get(next).isPresent() ? opened().with(Served.NO_RETURN) : opened();
+    return save(masters).or(() -> Optional.of(new Step.Write(next, serves, true, After.DISK)));
+  }
+
+  private Optional<Step> unprepared(List<Master> masters) {
+    int unprepared =
+        first(
+            masters,
+            each ->
+                each.isPresent()
+                    ? each.serves(before())
+                    : each.serves == null || each.serves.isNobody());
+    return unprepared < 0
+        ? Optional.empty()
+        : Optional.of(
+            new Step.Refuse(unprepared, "it is not prepared: run redlock resize prepare first"));
+  }
+
+  private Step finish(List<Master> masters) {
+    boolean isBegun = first(masters, Master::hasLeft) >= 0;
+    Predicate<Master> isPast = each -> each.serves(opened()) || isBegun && each.serves(committed());
+    int early =
+        first(
+            masters,
+            each ->
+                !isOpen(masters)
+                    || each.isFuture()
+                        && each.serves != null
+                        && !isPast.test(each)
+                        && !isFinished(each));
+    if (early >= 0) {
+      return new Step.Refuse(early, "it is not committed: run redlock resize commit first");
+    }
+    List<Served> past = List.of(before(), prepared(), committed());
+    return write(masters, Role.LEAVING, Served.NOBODY, past, true)
+        .or(
+            () ->
+                write(
+                        masters,
+                        finished(),
+                        After.DISK,
+                        each -> each.isFuture() && (each.serves == null || isPast.test(each)))
+                    .map(written -> save(masters).orElse(written)))
+        .orElseGet(Step.Done::new);
   }
 
   private Step abort(List<Master> masters) {
-    if (isOpen(masters)) {
+    if (isBound(masters)) {
       return new Step.Refuse(
-          -1, "the change is committed: finish it, then change the masters back");
+          -1,
+          "the change is committed: run redlock resize commit, then finish it, then change the"
+              + " masters back");
+    }
+    if (first(masters, Master::mayReturn) < 0) {
+      return new Step.Refuse(
+          -1, "no present master shows the mark of its set: run redlock resize commit");
     }
     // Each future master is barred first, which a commit that is under way elsewhere respects. As
     // long as one is, the change can be seen.
-    List<Served> past = List.of(prepared(), committed());
     return write(masters, Role.JOINING, Served.NOBODY, List.of(committed()), true)
-        .or(() -> barred(masters))
-        .or(() -> write(masters, Role.LEAVING, before(), past, true))
-        .or(() -> write(masters, Role.STAYING, before(), List.of(aborting()), false))
+        .or(() -> bar(masters, prepared()))
+        .or(() -> bar(masters, committed()))
+        .or(() -> back(masters, Role.STAYING, barred(committed()), each -> each.serves == null))
+        .or(() -> back(masters, Role.LEAVING, before(), each -> each.serves == null))
+        .or(
+            () ->
+                back(masters, Role.LEAVING, before(), each -> each.serves(prepared(), committed())))
+        .or(() -> back(masters, Role.STAYING, before(), this::isBarred))
+        .or(() -> save(masters))
         .orElseGet(Step.Done::new);
   }
 
-  private Optional<Step> barred(List<Master> masters) {
-    return write(masters, Role.STAYING, aborting(), List.of(prepared(), committed()), true);
+  private Optional<Step> bar(List<Master> masters, Served serves) {
+    return write(masters, Role.STAYING, barred(serves), List.of(serves), false);
+  }
+
+  private static Optional<Step> back(
+      List<Master> masters, Role role, Served target, Predicate<Master> condition) {
+    return write(
+        masters,
+        target,
+        After.NOTHING,
+        each -> each.role == role && each.mayReturn() && condition.test(each));
   }
 }

@@ -297,28 +297,22 @@ public final class Roll {
             .filter(most -> !isAgreed)
             .or(() -> shown);
     // If all must answer, a void mark counts too: it may show a later step of a change.
-    int group = group(index);
-    List<Node> sources =
+    List<Integer> sources =
         IntStream.range(0, nodes.size())
-            .filter(i -> (group & 1 << i) != 0)
             .filter(
                 i -> sights.get(i) == Sight.MEMBER || !isAgreed && sights.get(i) == Sight.FORMER)
-            .mapToObj(nodes::get)
-            .filter(Node::hasFoundedText)
+            .filter(i -> nodes.get(i).hasFoundedText())
+            .boxed()
             .toList();
-    Served common =
-        sources.stream()
-            .map(each -> each.shown().serves())
-            .reduce(Served::common)
-            .map(serves -> listing(index, serves, its))
-            .orElse(Served.NOBODY);
+    Served common = common(index, sources, its);
     if (!common.includes(its.label) || common.isAborting()) {
       return new Advice.Wait(TrustRules.UNMARKED_IN_A_CHANGE);
     }
     List<MasterSet> sets =
         sources.stream()
-            .filter(each -> each.shown().serves().equals(common))
-            .map(each -> each.shown().agreement().sets())
+            .map(i -> nodes.get(i).shown())
+            .filter(each -> each.serves().equals(common))
+            .map(each -> each.agreement().sets())
             .findFirst()
             .orElse(its.sets);
     Agreement agreement = agreed.orElseThrow().of(sets);
@@ -329,24 +323,34 @@ public final class Roll {
   }
 
   /**
-   * The nodes whose clients a node shares: those of its own set, or of both while it is in both.
+   * Returns the clients that a node may serve: its own as far as every source of them serves them.
    */
-  private int group(int index) {
-    return !quorum.isJoint() || (quorum.present() & 1 << index) != 0
-        ? quorum.present()
-        : quorum.future();
+  private Served common(int index, List<Integer> sources, Mine its) {
+    return Served.of(
+        sources.stream()
+            .flatMap(i -> nodes.get(i).shown().serves().labels().stream())
+            .distinct()
+            .filter(
+                label -> {
+                  int listing = listing(label, index, its);
+                  List<Served> all =
+                      sources.stream()
+                          .filter(i -> (listing & 1 << i) != 0)
+                          .map(i -> nodes.get(i).shown().serves())
+                          .toList();
+                  return (listing & 1 << index) != 0
+                      && !all.isEmpty()
+                      && all.stream().allMatch(serves -> serves.includes(label));
+                })
+            .toList());
   }
 
-  /** Returns the served clients without those whose list lacks the node. */
-  private Served listing(int index, Served serves, Mine its) {
-    Served listing = serves;
-    if (!quorum.isJoint()) {
-      return serves;
-    }
-    if ((quorum.present() & 1 << index) == 0) {
-      listing = listing.without(its.sets.get(0).id());
-    }
-    return (quorum.future() & 1 << index) == 0 ? listing.without(its.sets.get(1).id()) : listing;
+  /** Returns the nodes that are sources of these clients for a node of one of their lists. */
+  private int listing(String label, int index, Mine its) {
+    boolean isOfFuture = its.sets.size() > 1 && label.equals(its.sets.get(1).id());
+    boolean isOfPresent = label.equals(its.sets.get(0).id()) || label.equals(Served.NO_RETURN);
+    boolean isPresent = !quorum.isJoint() || (quorum.present() & 1 << index) != 0;
+    return isOfPresent || !isOfFuture && isPresent ? quorum.present() : quorum.future();
   }
 
   private List<Agreement> terms(Sight of) {

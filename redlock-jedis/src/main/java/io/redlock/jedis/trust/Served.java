@@ -22,7 +22,11 @@ public record Served(String text) {
   /** In the list of a node whose change of masters is being aborted; no set is called so. */
   static final String ABORTING = "-abort-";
 
-  static final String FORM = "\\|(?:(?:[0-9a-z]{1,24}(?:>[0-9a-z]{1,24})?|" + ABORTING + ")\\|)*";
+  /** In the list of a present node whose change of masters cannot be undone any more. */
+  static final String NO_RETURN = "-no-return-";
+
+  static final String FORM =
+      "\\|(?:(?:[0-9a-z]{1,24}(?:>[0-9a-z]{1,24})?|" + ABORTING + "|" + NO_RETURN + ")\\|)*";
 
   private static final Pattern BAR = Pattern.compile("\\|");
 
@@ -31,7 +35,7 @@ public record Served(String text) {
     return of(List.of(labels));
   }
 
-  private static Served of(List<String> labels) {
+  static Served of(List<String> labels) {
     StringBuilder text = new StringBuilder("|");
     for (String label : labels) {
       text.append(label).append('|');
@@ -49,7 +53,7 @@ public record Served(String text) {
     return "|" + label + "|";
   }
 
-  private List<String> labels() {
+  List<String> labels() {
     return BAR.splitAsStream(text).filter(label -> !label.isEmpty()).toList();
   }
 
@@ -68,11 +72,9 @@ public record Served(String text) {
     return includes(ABORTING);
   }
 
-  /** Returns those that both lists include, in the order of this one. */
-  Served common(Served other) {
-    List<String> common = new ArrayList<>(labels());
-    common.removeIf(label -> !other.includes(label));
-    return of(common);
+  /** Returns the list with one more label. */
+  Served with(String label) {
+    return new Served(text + label + "|");
   }
 
   /** Returns the list without these clients. */

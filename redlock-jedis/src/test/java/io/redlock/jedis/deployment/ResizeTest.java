@@ -65,6 +65,7 @@ class ResizeTest {
     private final List<String> out = new ArrayList<>();
     private final List<String> tried = new ArrayList<>();
     private final List<String> carried = new ArrayList<>();
+    private final List<String> saved = new ArrayList<>();
     private Map<String, String> before = new TreeMap<>();
     private List<String> present = names("a b c");
     private List<String> future = names("a b c d e");
@@ -177,7 +178,17 @@ class ResizeTest {
       List<String> all = Stream.concat(present.stream(), future.stream()).distinct().toList();
       Quorum quorum = Quorum.of(present, future);
       Masters found = new Masters(this, all, quorum);
-      return new Resize(command, found, quorum, RULES, without, change, SETTLE, random, print);
+      return new Resize(
+          command,
+          found,
+          quorum,
+          RULES,
+          without,
+          change,
+          SETTLE,
+          random,
+          Resize.Progress.NONE,
+          print);
     }
 
     private Agree agree(String terms) {
@@ -211,8 +222,12 @@ class ResizeTest {
       if (!carried.isEmpty()) {
         out.add("carries " + String.join(" ", carried));
       }
+      if (!saved.isEmpty()) {
+        out.add("has on disk what is on " + String.join(" ", saved));
+      }
       tried.clear();
       carried.clear();
+      saved.clear();
       Map<String, String> now = births();
       Map<String, List<String>> changed = new LinkedHashMap<>();
       now.forEach(
@@ -271,6 +286,12 @@ class ResizeTest {
       AuditedMaster written = life.master(names.get(master));
       written.write(refresh, NOW_MILLIS);
       return written.audit(life.wallMicros());
+    }
+
+    @Override
+    public boolean isOnDisk(int master, NodeAudit audit, PrintStream out) {
+      life.saved.add(names.get(master));
+      return true;
     }
 
     @Override

@@ -1,7 +1,9 @@
 package io.redlock.jedis.trust;
 
+import io.redlock.jedis.trust.MasterChange.After;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.MasterChange.Master;
+import io.redlock.jedis.trust.MasterChange.Reached;
 import io.redlock.jedis.trust.MasterChange.Role;
 import io.redlock.jedis.trust.MasterChange.Step;
 import io.redlock.scenes.Scenes;
@@ -42,11 +44,11 @@ class MasterChangeTest {
         case "joins" -> add(1, Role.JOINING, rest);
         case "change" -> {
           int master = Integer.parseInt(words[0]);
-          masters.set(master, new Master(masters.get(master).role(), serves(words[1])));
+          masters.set(master, master(masters.get(master).role(), serves(words[1])));
         }
         case "next" -> tell(text(change.next(command(rest), masters, false)));
         case "next-after-the-wait" -> tell(text(change.next(command(rest), masters, true)));
-        case "map" -> tell(StateMap.draw("-bpcofaxn", question(rest)));
+        case "map" -> tell(StateMap.draw("-bpcrofaqxn", question(rest)));
         default -> tell(perform(command(command)));
       }
     }
@@ -56,17 +58,19 @@ class MasterChangeTest {
       return (leaving, staying, joining) -> {
         List<Master> all =
             List.of(
-                new Master(Role.LEAVING, serves(leaving)),
-                new Master(Role.STAYING, serves(staying)),
-                new Master(Role.JOINING, serves(joining)));
-        return what.equals("stage")
-            ? change.stage(all).toString()
-            : text(
-                change.next(
-                    command(what.replace("-after-the-wait", "")),
-                    all,
-                    what.endsWith("-after-the-wait")));
+                master(Role.LEAVING, serves(leaving)),
+                master(Role.STAYING, serves(staying)),
+                master(Role.JOINING, serves(joining)));
+        return text(
+            change.next(
+                command(what.replace("-after-the-wait", "")),
+                all,
+                what.endsWith("-after-the-wait")));
       };
+    }
+
+    private static Master master(Role role, @Nullable Served serves) {
+      return new Master(role, serves, serves, true);
     }
 
     private static @Nullable Served serves(char sign) {
@@ -76,9 +80,11 @@ class MasterChangeTest {
             case 'b' -> "old";
             case 'p' -> "old old>new";
             case 'c' -> "old>new";
+            case 'r' -> "old>new -no-return-";
             case 'o' -> "old>new new";
             case 'f' -> "new";
             case 'a' -> "old>new -abort-";
+            case 'q' -> "old old>new -abort-";
             case 'x' -> "other";
             default -> "nobody";
           });
@@ -90,7 +96,7 @@ class MasterChangeTest {
 
     private void add(int count, Role role, String served) {
       for (int i = 0; i < count; i++) {
-        masters.add(new Master(role, serves(served)));
+        masters.add(master(role, serves(served)));
       }
     }
 
@@ -102,28 +108,45 @@ class MasterChangeTest {
       };
     }
 
-    /** Performs a command step by step; returns the stages, the end, and whom masters serve. */
+    /** Performs a command step by step; returns the points, the end, and whom masters serve. */
     private List<String> perform(Command command) {
-      List<String> came = new ArrayList<>();
-      came.add(change.stage(masters).toString());
+      List<String> came = new ArrayList<>(List.of(point()));
+      masters.replaceAll(each -> new Master(each.role(), each.serves(), each.shows(), false));
       boolean waited = false;
       Step step = change.next(command, masters, waited);
-      while (step instanceof Step.Wait || step instanceof Step.Write) {
+      while (!(step instanceof Step.Done || step instanceof Step.Refuse)) {
         if (step instanceof Step.Write write) {
+          boolean isSaved = write.after() == After.DISK;
           Role role = masters.get(write.master()).role();
-          masters.set(write.master(), new Master(role, write.serves()));
+          masters.set(write.master(), new Master(role, write.serves(), write.serves(), isSaved));
+          came.add(point());
+        } else if (step instanceof Step.Save save) {
+          Master its = masters.get(save.master());
+          masters.set(save.master(), new Master(its.role(), its.serves(), its.shows(), true));
+          came.add("disk");
+        } else {
+          came.add("wait");
         }
         waited |= step instanceof Step.Wait;
-        came.add(change.stage(masters).toString());
         step = change.next(command, masters, waited);
       }
-      List<String> stages = came.stream().distinct().toList();
+      List<String> points = new ArrayList<>();
+      for (int i = 0; i < came.size(); i++) {
+        if (i == 0 || !came.get(i).equals(came.get(i - 1))) {
+          points.add(came.get(i));
+        }
+      }
       return Stream.of(
-              Stream.of(String.join(", ", stages)),
+              Stream.of(String.join(", ", points)),
               Stream.of(text(step)),
               masters.stream().map(master -> text(master.serves())))
           .flatMap(each -> each)
           .toList();
+    }
+
+    private String point() {
+      Reached reached = change.reached(masters);
+      return reached.command() + (reached.isDone() ? " done" : "");
     }
 
     private static String text(Step step) {
@@ -136,7 +159,9 @@ class MasterChangeTest {
           ? "refused"
               + (refuse.master() < 0 ? ": " : " by " + refuse.master() + ": ")
               + refuse.reason()
-          : step instanceof Step.Wait ? "wait" : "done";
+          : step instanceof Step.Wait
+              ? "wait"
+              : step instanceof Step.Save save ? "save " + save.master() : "done";
     }
 
     private static String text(@Nullable Served serves) {

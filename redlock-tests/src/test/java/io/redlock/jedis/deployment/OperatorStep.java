@@ -32,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  * @param carries true if it carries counters to that master first
  * @param waits true if it waits
  * @param waited the marks for which it has waited then, if it changes terms
+ * @param saves the master that must have its mark on disk; −1 if none
+ * @param progress what a change of masters has done then
  * @param succeeded true if nothing is left to do
  * @param told what it prints
  */
@@ -42,18 +44,30 @@ public record OperatorStep(
     boolean carries,
     boolean waits,
     List<String> waited,
+    int saves,
+    Progress progress,
     boolean succeeded,
     String told) {
 
   /** The command has ended before its time. */
   public static final OperatorStep ENDED =
-      new OperatorStep(-1, null, Map.of(), false, false, List.of(), false, "interrupted");
+      new OperatorStep(
+          -1, null, Map.of(), false, false, List.of(), -1, Progress.NONE, false, "interrupted");
+
+  /**
+   * What a run of a change of masters has done.
+   *
+   * @param waited true if it has waited
+   * @param saved the marks that need not be saved, by the master
+   */
+  public record Progress(boolean waited, Map<Integer, String> saved) {
+    public static final Progress NONE = new Progress(false, Map.of());
+  }
 
   /**
    * Returns the next step of a change of masters.
    *
    * @param wanted the id of the change to abort; empty for that of the lists
-   * @param waited true if the command has waited
    */
   public static OperatorStep resizing(
       Command command,
@@ -62,7 +76,7 @@ public record OperatorStep(
       Quorum quorum,
       TrustRules rules,
       String wanted,
-      boolean waited) {
+      Progress begun) {
     ByteArrayOutputStream told = new ByteArrayOutputStream();
     Masters masters = new Masters(names, audits);
     Resize resize =
@@ -75,12 +89,11 @@ public record OperatorStep(
             wanted,
             Duration.ZERO,
             new SplittableRandom(0),
+            new Resize.Progress(begun.waited, begun.saved),
             new PrintStream(told, true, StandardCharsets.UTF_8));
     boolean goesOn = resize.step().isPresent();
-    if (waited && goesOn && masters.refresh == null) {
-      goesOn = resize.step().isPresent();
-    }
-    return masters.after(resize, goesOn, List.of(), told);
+    Progress progress = new Progress(resize.progress().waited(), resize.progress().saved());
+    return masters.after(resize, goesOn, List.of(), progress, told);
   }
 
   /**
@@ -100,7 +113,7 @@ public record OperatorStep(
     PrintStream out = new PrintStream(told, true, StandardCharsets.UTF_8);
     Agree agree = new Agree(masters, quorum, terms, Set.of(), waited, out);
     boolean goesOn = agree.step().isPresent();
-    return masters.after(agree, goesOn, agree.waited(), told);
+    return masters.after(agree, goesOn, agree.waited(), Progress.NONE, told);
   }
 
   /**
@@ -126,6 +139,8 @@ public record OperatorStep(
         false,
         step instanceof Founding.Step.Wait,
         List.of(),
+        -1,
+        Progress.NONE,
         step instanceof Founding.Step.Done,
         step.toString());
   }
@@ -143,6 +158,8 @@ public record OperatorStep(
         waited.stream()
             .map(text -> dated(Objects.requireNonNull(BirthMark.parse(text)), 0).toString())
             .toList(),
+        saves,
+        progress,
         succeeded,
         told);
   }
@@ -177,6 +194,7 @@ public record OperatorStep(
     private int written = -1;
     private @Nullable Refresh refresh;
     private boolean carries;
+    private int saves = -1;
 
     Masters(List<String> names, List<NodeAudit> audits) {
       this.names = names;
@@ -184,14 +202,20 @@ public record OperatorStep(
     }
 
     OperatorStep after(
-        OperatorCommand command, boolean goesOn, List<String> waited, ByteArrayOutputStream told) {
+        OperatorCommand command,
+        boolean goesOn,
+        List<String> waited,
+        Progress progress,
+        ByteArrayOutputStream told) {
       return new OperatorStep(
           written,
           refresh,
           Map.of(),
           carries,
-          goesOn && refresh == null,
+          goesOn && refresh == null && saves < 0,
           waited,
+          saves,
+          progress,
           command.hasSucceeded(),
           told.toString(StandardCharsets.UTF_8).strip());
     }
@@ -212,6 +236,12 @@ public record OperatorStep(
       refresh = mark;
       BirthMark dated = dated(mark.mark(), Math.max(0, mark.mark().firstSeenMillis())); // 0: now
       return audits.get(master).marked(dated.toString());
+    }
+
+    @Override
+    public boolean isOnDisk(int master, NodeAudit audit, PrintStream out) {
+      saves = master;
+      return true;
     }
 
     @Override

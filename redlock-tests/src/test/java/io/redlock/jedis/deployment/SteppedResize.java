@@ -68,6 +68,7 @@ public final class SteppedResize {
             "",
             settle,
             random,
+            Resize.Progress.NONE,
             out);
   }
 
@@ -107,6 +108,11 @@ public final class SteppedResize {
     @Override
     public NodeAudit write(int master, Refresh refresh) {
       return answered(master, all.get(master).audit(refresh));
+    }
+
+    @Override
+    public boolean isOnDisk(int master, NodeAudit audit, PrintStream out) {
+      return true;
     }
 
     @Override
