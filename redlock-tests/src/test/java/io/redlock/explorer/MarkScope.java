@@ -162,7 +162,7 @@ class MarkScope {
    *
    * @param wanted the change to abort; empty if it is the operator's own
    * @param waited the marks for which it has waited; empty if it has not
-   * @param progress what it has done, if it changes masters
+   * @param progress what it has done
    * @param beside the nodes that are not in its list, by their names
    */
   record Sight(
@@ -483,7 +483,8 @@ class MarkScope {
     }
     TrustRules terms = ((Agreeing) sight.job).terms;
     OperatorStep step =
-        OperatorStep.agreeing(names, sight.audits, as.quorum(), terms, sight.waited);
+        OperatorStep.agreeing(
+            names, sight.audits, as.quorum(), terms, sight.waited, sight.progress);
     Refresh refresh = step.refresh();
     if (mostChanges == 0 || refresh == null) {
       return mostChanges == 0 ? step.undated() : step;

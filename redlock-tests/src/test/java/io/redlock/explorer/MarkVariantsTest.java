@@ -419,6 +419,14 @@ class MarkVariantsTest {
             return under(super.step(sight), LONGER.agreement(List.of()));
           }
         }.agreeing(range(1, 3), RULES, LONGER).faults(Fault.EMPTIED).sparing(2),
+        new MarkScope("31D a longer ttl is agreed before its abstention is on disk", 3) {
+          @Override
+          OperatorStep step(Sight sight) {
+            return super.step(Misled.saved(sight));
+          }
+        }.agreeing(range(1, 3), RULES, LONGER)
+            .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.DUMP_LOADED)
+            .mostFaults(3),
         new MarkScope("31o a shorter abstention is agreed at once", 3) {
           @Override
           OperatorStep step(Sight sight) {

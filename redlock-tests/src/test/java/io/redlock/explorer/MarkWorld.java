@@ -123,7 +123,7 @@ record MarkWorld(
    *
    * @param job null if none is
    * @param waited the marks for which it has waited; empty if it has not
-   * @param progress what it has done, if it changes masters
+   * @param progress what it has done
    * @param since the clients, as bits, that may have got a lease since it began to wait; −1 if it
    *     does not wait
    * @param pending the marks that it writes one after the other

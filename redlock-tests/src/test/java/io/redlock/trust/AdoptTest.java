@@ -173,7 +173,7 @@ class AdoptTest {
     assertNotNew("SCAN");
     used.restart();
     assertFounded(settings(list(0, 1, 2)).adopt());
-    used.restart();
+    used.restart("--dbfilename", "none.rdb");
     assertFounded(settings(list(2)).keyPrefix("x").adoptNew());
   }
 

@@ -296,9 +296,7 @@ class AgreementTest {
   void oneMasterBecomesThreeInOneChange() throws Exception {
     servers = RedisServers.startBrandNew(3);
     adopt(list(0));
-    for (Command command : List.of(Command.PREPARE, Command.COMMIT, Command.FINISH)) {
-      assertTrue(resize(command, "", list(0), list(0, 1, 2)), said);
-    }
+    assertResized(list(0), list(0, 1, 2));
     awaitUp(client(settings(list(0, 1, 2))));
   }
 

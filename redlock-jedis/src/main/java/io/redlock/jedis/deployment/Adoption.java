@@ -9,6 +9,7 @@ import io.redlock.jedis.trust.Founding.Step;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Roll;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -25,6 +26,9 @@ public final class Adoption {
 
   /** More often, somebody else writes marks, too. */
   private static final int MOST_ROUNDS = 20;
+
+  private static final Duration DISK_PAUSE = Duration.ofMillis(500);
+  private static final String INTERRUPTED = "interrupted: run it again, and it goes on";
 
   private final Masters masters;
   private final Founding founding;
@@ -87,7 +91,9 @@ public final class Adoption {
     for (int round = 0; round < MOST_ROUNDS; round++) {
       Step step = step();
       if (step instanceof Step.Done done) {
-        return lines(Outcome.ALREADY_FOUNDED, done.members());
+        return saves()
+            ? lines(Outcome.ALREADY_FOUNDED, done.members())
+            : all(Outcome.LEFT_ALONE, INTERRUPTED);
       } else if (step instanceof Step.Refuse refuse) {
         return refused(refuse);
       } else if (step instanceof Step.Look look) {
@@ -99,11 +105,8 @@ public final class Adoption {
             "waiting for "
                 + (wait.time().toMillis() + 999) / 1_000
                 + "s, until every lease that these masters may have forgotten has ended");
-        try {
-          TimeUnit.NANOSECONDS.sleep(wait.time().toNanos());
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
-          return all(Outcome.LEFT_ALONE, "interrupted: run it again, and it goes on");
+        if (!slept(wait.time())) {
+          return all(Outcome.LEFT_ALONE, INTERRUPTED);
         }
       } else if (step instanceof Step.Write write) {
         try {
@@ -119,6 +122,33 @@ public final class Adoption {
       }
     }
     return all(Outcome.REFUSED, "its mark is changed again and again: run one command at a time");
+  }
+
+  /**
+   * Lets the masters that it marked have on disk what they show (M6). A set that is founded on new
+   * masters replaces nothing. Returns false if an interrupt ends that early.
+   */
+  private boolean saves() {
+    List<Audited> audits = masters.audit();
+    for (int master : founding.isNew() ? Set.<Integer>of() : written.keySet()) {
+      NodeAudit audit = audits.get(master).audit();
+      while (audit != null && !masters.isOnDisk(master, audit, out)) {
+        if (!slept(DISK_PAUSE)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  private static boolean slept(Duration time) {
+    try {
+      TimeUnit.NANOSECONDS.sleep(time.toNanos());
+      return true;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
   }
 
   /** Returns the next step, by what the masters show now. */

@@ -44,8 +44,9 @@ final class Agree extends OperatorCommand {
       TrustRules rules,
       Set<String> without,
       List<String> waited,
+      Progress begun,
       PrintStream out) {
-    super(masters, quorum, rules, without, out);
+    super(masters, quorum, rules, without, begun, out);
     this.change = new TermsChange(rules.agreement(List.of()));
     this.waited = waited;
   }
@@ -65,7 +66,11 @@ final class Agree extends OperatorCommand {
       BirthMark mark = each.mark();
       if (mark != null) {
         requireMember(each, mark, members);
-        members.add(new Master(mark.agreement(), mark.isSettled(each.audit())));
+        members.add(
+            new Master(
+                mark.agreement(),
+                mark.isSettled(each.audit()),
+                progress.isSaved(each.index(), each.audit())));
       }
     }
     for (Read each : read) {
@@ -80,7 +85,11 @@ final class Agree extends OperatorCommand {
       BirthMark mark = Objects.requireNonNull(target.mark()).under(write.terms());
       marks.set(write.master(), mark.toString());
       waited = write.isLast() ? marks : List.of();
+      progress = write.isSaved() ? progress.saving(target.index(), mark.toString()) : progress;
       return write(target, mark);
+    } else if (step instanceof Step.Save save) {
+      Read target = read.get(save.master());
+      return Optional.of(save(target.index(), target.audit()));
     } else if (step instanceof Step.Wait wait) {
       waited = marks;
       out.println(

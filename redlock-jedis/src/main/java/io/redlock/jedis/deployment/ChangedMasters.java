@@ -5,6 +5,7 @@ import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import java.io.PrintStream;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * The masters of a change, as its commands read and write them. Masters are named by their index in
@@ -38,7 +39,7 @@ interface ChangedMasters {
    * Returns true if what this audit showed is on disk: the master loads nothing older when it
    * restarts. Sees to it otherwise, and says what it waits for.
    */
-  boolean isOnDisk(int master, NodeAudit audit, PrintStream out);
+  boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out);
 
   /** Returns a key that a lock left behind; empty if there is none. */
   String lockKey(int master);

@@ -340,7 +340,7 @@ public final class DeploymentSettings {
                     change,
                     settle,
                     new SecureRandom(),
-                    Resize.Progress.NONE,
+                    OperatorCommand.Progress.NONE,
                     out)
                 .run());
   }
@@ -359,7 +359,15 @@ public final class DeploymentSettings {
         faults,
         word,
         (probe, survey, masters) ->
-            new Agree(masters, probe.quorum(), survey.rules(), gone, List.of(), out).run());
+            new Agree(
+                    masters,
+                    probe.quorum(),
+                    survey.rules(),
+                    gone,
+                    List.of(),
+                    OperatorCommand.Progress.NONE,
+                    out)
+                .run());
   }
 
   /** Returns the names of these masters, and adds what is wrong with their addresses. */

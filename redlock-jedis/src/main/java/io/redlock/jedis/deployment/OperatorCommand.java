@@ -11,7 +11,9 @@ import io.redlock.spi.Quorum;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -29,8 +31,43 @@ abstract class OperatorCommand {
   final TrustRules rules;
   final PrintStream out;
 
+  /** What this run has done. */
+  Progress progress;
+
+  private static final Duration DISK_PAUSE = Duration.ofMillis(500);
+
   private final Set<String> without;
   private boolean succeeded;
+
+  /**
+   * What a run has done.
+   *
+   * @param waited true if it has waited, and nothing since that must be waited for
+   * @param saved the marks that need not be saved, by the master: they are on disk, or were written
+   *     when all were
+   */
+  record Progress(boolean waited, Map<Integer, String> saved) {
+    static final Progress NONE = new Progress(false, Map.of());
+
+    /** Makes the map unmodifiable. */
+    Progress {
+      saved = Map.copyOf(saved);
+    }
+
+    boolean isSaved(int master, NodeAudit audit) {
+      return audit.birth().equals(saved.get(master));
+    }
+
+    Progress saving(int master, String mark) {
+      Map<Integer, String> more = new HashMap<>(saved);
+      more.put(master, mark);
+      return new Progress(waited, more);
+    }
+
+    Progress after(boolean isWaitedFor) {
+      return new Progress(waited && isWaitedFor, saved);
+    }
+  }
 
   /**
    * A master that was read.
@@ -57,17 +94,20 @@ abstract class OperatorCommand {
 
   /**
    * @param without the masters that are gone for good
+   * @param begun what this run has done already
    */
   OperatorCommand(
       ChangedMasters masters,
       Quorum quorum,
       TrustRules rules,
       Set<String> without,
+      Progress begun,
       PrintStream out) {
     this.masters = masters;
     this.quorum = quorum;
     this.rules = rules;
     this.without = without;
+    this.progress = begun;
     this.out = out;
   }
 
@@ -106,6 +146,15 @@ abstract class OperatorCommand {
 
   /** Performs the next step on these masters. */
   abstract Optional<Duration> next(List<Read> read);
+
+  /** Lets a master have what it shows on disk. Returns the pause before the next step. */
+  final Duration save(int master, NodeAudit audit) {
+    if (masters.isOnDisk(master, audit, out::println)) {
+      progress = progress.saving(master, audit.birth());
+      return Duration.ZERO;
+    }
+    return DISK_PAUSE;
+  }
 
   final Optional<Duration> succeed(String message) {
     out.println(message);

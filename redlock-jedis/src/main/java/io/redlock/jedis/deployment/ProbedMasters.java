@@ -21,6 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import redis.clients.jedis.Connection;
@@ -89,7 +90,7 @@ final class ProbedMasters implements Adoption.Masters {
   }
 
   @Override
-  public boolean isOnDisk(int master, NodeAudit audit, PrintStream out) {
+  public boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out) {
     String name = names().get(master);
     if (saved.contains(name)) {
       return true;
@@ -117,7 +118,7 @@ final class ProbedMasters implements Adoption.Masters {
               + " restarts, type this command again with --saved "
               + name;
       if (!failure.isEmpty() && told.add(missing)) {
-        out.println(missing);
+        out.accept(missing);
       }
     }
     disks.put(mark, disk);

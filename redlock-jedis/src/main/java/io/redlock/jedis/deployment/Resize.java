@@ -19,7 +19,6 @@ import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -35,7 +34,6 @@ final class Resize extends OperatorCommand {
 
   private static final String NO_CHANGE = "no change of these masters is under way";
   private static final int MOST_TOO_LATE = 10;
-  private static final Duration DISK_PAUSE = Duration.ofMillis(500);
   private static final String JOINS_EMPTY =
       ": a master joins empty; empty it only if nobody uses it";
 
@@ -44,36 +42,8 @@ final class Resize extends OperatorCommand {
   private final Duration settle;
   private final RandomGenerator random;
 
-  private Progress progress;
   private boolean hasWritten;
   private int tooLate; // in a row
-
-  /**
-   * What a run has done.
-   *
-   * @param waited true if it has waited, and nothing since that must be waited for
-   * @param saved the marks that need not be saved, by the master: they are on disk, or were written
-   *     when all were
-   */
-  record Progress(boolean waited, Map<Integer, String> saved) {
-    static final Progress NONE = new Progress(false, Map.of());
-
-    /** Makes the map unmodifiable. */
-    Progress {
-      saved = Map.copyOf(saved);
-    }
-
-    Progress saving(int master, String mark) {
-      Map<Integer, String> more = new HashMap<>(saved);
-      more.put(master, mark);
-      return new Progress(waited, more);
-    }
-
-    Progress written(Step.Write write, int master, String mark) {
-      Progress still = new Progress(waited && write.after() != After.NOTHING, saved);
-      return write.after() == After.DISK ? still.saving(master, mark) : still;
-    }
-  }
 
   /** The sets of the change, and the terms of a master that is new to it. */
   private record Sets(MasterSet present, MasterSet future, Agreement terms) {
@@ -110,16 +80,11 @@ final class Resize extends OperatorCommand {
       RandomGenerator random,
       Progress begun,
       PrintStream out) {
-    super(masters, quorum, rules, without, out);
-    this.progress = begun;
+    super(masters, quorum, rules, without, begun, out);
     this.command = command;
     this.wanted = wanted;
     this.settle = settle;
     this.random = random;
-  }
-
-  Progress progress() {
-    return progress;
   }
 
   @Override
@@ -137,15 +102,16 @@ final class Resize extends OperatorCommand {
       found.forEach(each -> requireKnown(each, sets));
     }
     List<Master> states = found.stream().map(each -> master(each, sets.change())).toList();
-    Step step = sets.change().next(command, states, progress.waited);
+    Step step = sets.change().next(command, states, progress.waited());
     if (step instanceof Step.Refuse refuse) {
       String who = refuse.master() < 0 ? "" : found.get(refuse.master()).name + ": ";
       throw new Stopped(who + refuse.reason());
     } else if (step instanceof Step.Wait) {
-      progress = new Progress(true, progress.saved);
+      progress = new Progress(true, progress.saved());
       return Optional.of(lastLease(sets));
     } else if (step instanceof Step.Save save) {
-      return Optional.of(save(found.get(save.master())));
+      Found target = found.get(save.master());
+      return Optional.of(save(target.index, target.audit));
     } else if (step instanceof Step.Write write) {
       if (command == Command.PREPARE) {
         requireSameTerms(found);
@@ -167,18 +133,12 @@ final class Resize extends OperatorCommand {
   }
 
   private Master master(Found each, MasterChange change) {
-    boolean isSaved = each.audit.birth().equals(progress.saved.get(each.index));
     boolean isFounded = each.text != null && each.text.isFounded();
-    return change.master(each.role, isFounded ? each.text : null, each.mark != null, isSaved);
-  }
-
-  /** Returns the pause before the next look at its disk. */
-  private Duration save(Found target) {
-    if (masters.isOnDisk(target.index, target.audit, out)) {
-      progress = progress.saving(target.index, target.audit.birth());
-      return Duration.ZERO;
-    }
-    return DISK_PAUSE;
+    return change.master(
+        each.role,
+        isFounded ? each.text : null,
+        each.mark != null,
+        progress.isSaved(each.index, each.audit));
   }
 
   /** Stops if a master that joins has left another deployment, or an earlier set of this one. */
@@ -494,7 +454,10 @@ final class Resize extends OperatorCommand {
       throw new Stopped(
           target.name + ": its birth mark was changed meanwhile: run the command again");
     }
-    progress = progress.written(write, target.index, birth);
+    progress = progress.after(write.after() != After.NOTHING);
+    if (write.after() == After.DISK) {
+      progress = progress.saving(target.index, birth);
+    }
     out.println(target.name + " serves " + serves);
     return true;
   }

@@ -32,6 +32,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -187,13 +188,20 @@ class ResizeTest {
           change,
           SETTLE,
           random,
-          Resize.Progress.NONE,
+          OperatorCommand.Progress.NONE,
           print);
     }
 
     private Agree agree(String terms) {
       Masters found = new Masters(this, present, Quorum.of(present.size()));
-      return new Agree(found, found.quorum, terms(terms), without, List.of(), print);
+      return new Agree(
+          found,
+          found.quorum,
+          terms(terms),
+          without,
+          List.of(),
+          OperatorCommand.Progress.NONE,
+          print);
     }
 
     private void perform(OperatorCommand command) {
@@ -289,7 +297,7 @@ class ResizeTest {
     }
 
     @Override
-    public boolean isOnDisk(int master, NodeAudit audit, PrintStream out) {
+    public boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out) {
       life.saved.add(names.get(master));
       return true;
     }

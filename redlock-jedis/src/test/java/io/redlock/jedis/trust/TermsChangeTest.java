@@ -27,8 +27,8 @@ class TermsChangeTest {
     protected void perform(String command, String rest) {
       switch (command) {
         case "wanted" -> change = new TermsChange(terms(rest));
-        case "master" -> masters.add(new Master(terms(rest), true));
-        case "abstaining" -> masters.add(new Master(terms(rest), false));
+        case "master" -> masters.add(new Master(terms(rest), true, true));
+        case "abstaining" -> masters.add(new Master(terms(rest), false, true));
         case "next" -> tell(text(change.next(masters, false)));
         case "next-after-the-wait" -> tell(text(change.next(masters, true)));
         case "agree" -> tell(agree());
@@ -51,12 +51,15 @@ class TermsChangeTest {
       List<String> came = new ArrayList<>();
       boolean hasWaited = false;
       Step step = change.next(masters, hasWaited);
-      while (step instanceof Step.Wait || step instanceof Step.Write) {
+      while (!(step instanceof Step.Done || step instanceof Step.Refuse)) {
         came.add(text(step));
         hasWaited = step instanceof Step.Wait || step instanceof Step.Write last && last.isLast();
-        if (step instanceof Step.Write write) {
+        if (step instanceof Step.Save save) {
+          Master its = masters.get(save.master());
+          masters.set(save.master(), new Master(its.terms(), its.isSettled(), true));
+        } else if (step instanceof Step.Write write) {
           boolean isSettled = masters.get(write.master()).isSettled();
-          masters.set(write.master(), new Master(write.terms(), isSettled));
+          masters.set(write.master(), new Master(write.terms(), isSettled, write.isSaved()));
         }
         step = change.next(masters, hasWaited);
       }
@@ -73,6 +76,8 @@ class TermsChangeTest {
             + (write.isLast() ? " at last" : "");
       } else if (step instanceof Step.Wait wait) {
         return "wait " + wait.time().toSeconds() + " s";
+      } else if (step instanceof Step.Save save) {
+        return "save " + save.master();
       }
       return step instanceof Step.Refuse refuse
           ? "refused by " + refuse.master() + ": " + refuse.reason()

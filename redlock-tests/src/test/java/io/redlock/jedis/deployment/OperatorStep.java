@@ -18,10 +18,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param waits true if it waits
  * @param waited the marks for which it has waited then, if it changes terms
  * @param saves the master that must have its mark on disk; −1 if none
- * @param progress what a change of masters has done then
+ * @param progress what the command has done then
  * @param succeeded true if nothing is left to do
  * @param told what it prints
  */
@@ -55,7 +56,7 @@ public record OperatorStep(
           -1, null, Map.of(), false, false, List.of(), -1, Progress.NONE, false, "interrupted");
 
   /**
-   * What a run of a change of masters has done.
+   * What a run of a command has done.
    *
    * @param waited true if it has waited
    * @param saved the marks that need not be saved, by the master
@@ -89,11 +90,10 @@ public record OperatorStep(
             wanted,
             Duration.ZERO,
             new SplittableRandom(0),
-            new Resize.Progress(begun.waited, begun.saved),
+            progress(begun),
             new PrintStream(told, true, StandardCharsets.UTF_8));
     boolean goesOn = resize.step().isPresent();
-    Progress progress = new Progress(resize.progress().waited(), resize.progress().saved());
-    return masters.after(resize, goesOn, List.of(), progress, told);
+    return masters.after(resize, goesOn, List.of(), told);
   }
 
   /**
@@ -107,13 +107,14 @@ public record OperatorStep(
       List<NodeAudit> audits,
       Quorum quorum,
       TrustRules terms,
-      List<String> waited) {
+      List<String> waited,
+      Progress begun) {
     ByteArrayOutputStream told = new ByteArrayOutputStream();
     Masters masters = new Masters(names, audits);
     PrintStream out = new PrintStream(told, true, StandardCharsets.UTF_8);
-    Agree agree = new Agree(masters, quorum, terms, Set.of(), waited, out);
+    Agree agree = new Agree(masters, quorum, terms, Set.of(), waited, progress(begun), out);
     boolean goesOn = agree.step().isPresent();
-    return masters.after(agree, goesOn, agree.waited(), Progress.NONE, told);
+    return masters.after(agree, goesOn, agree.waited(), told);
   }
 
   /**
@@ -145,6 +146,10 @@ public record OperatorStep(
         step.toString());
   }
 
+  private static OperatorCommand.Progress progress(Progress begun) {
+    return new OperatorCommand.Progress(begun.waited, begun.saved);
+  }
+
   /** Returns the same step if marks had no dates. */
   public OperatorStep undated() {
     return new OperatorStep(
@@ -155,13 +160,19 @@ public record OperatorStep(
         marks,
         carries,
         waits,
-        waited.stream()
-            .map(text -> dated(Objects.requireNonNull(BirthMark.parse(text)), 0).toString())
-            .toList(),
+        waited.stream().map(OperatorStep::undated).toList(),
         saves,
-        progress,
+        new Progress(
+            progress.waited,
+            progress.saved.entrySet().stream()
+                .collect(Collectors.toMap(Map.Entry::getKey, each -> undated(each.getValue())))),
         succeeded,
         told);
+  }
+
+  private static String undated(String text) {
+    BirthMark mark = BirthMark.parse(text);
+    return mark == null ? text : dated(mark, 0).toString();
   }
 
   /** Returns what an operator finds who judges no master. */
@@ -202,11 +213,7 @@ public record OperatorStep(
     }
 
     OperatorStep after(
-        OperatorCommand command,
-        boolean goesOn,
-        List<String> waited,
-        Progress progress,
-        ByteArrayOutputStream told) {
+        OperatorCommand command, boolean goesOn, List<String> waited, ByteArrayOutputStream told) {
       return new OperatorStep(
           written,
           refresh,
@@ -215,7 +222,7 @@ public record OperatorStep(
           goesOn && refresh == null && saves < 0,
           waited,
           saves,
-          progress,
+          new Progress(command.progress.waited(), command.progress.saved()),
           command.hasSucceeded(),
           told.toString(StandardCharsets.UTF_8).strip());
     }
@@ -239,7 +246,7 @@ public record OperatorStep(
     }
 
     @Override
-    public boolean isOnDisk(int master, NodeAudit audit, PrintStream out) {
+    public boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out) {
       saves = master;
       return true;
     }

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -68,7 +69,7 @@ public final class SteppedResize {
             "",
             settle,
             random,
-            Resize.Progress.NONE,
+            OperatorCommand.Progress.NONE,
             out);
   }
 
@@ -111,7 +112,7 @@ public final class SteppedResize {
     }
 
     @Override
-    public boolean isOnDisk(int master, NodeAudit audit, PrintStream out) {
+    public boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out) {
       return true;
     }
 
