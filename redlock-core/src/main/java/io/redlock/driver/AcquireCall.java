@@ -576,9 +576,6 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
 
     @Override
     Runnable report(Throwable why) {
-      if (!hasResult()) { // which can only be its lease
-        owner.end();
-      }
       return () -> failed(why);
     }
   }
