@@ -1,35 +1,50 @@
 package io.redlock.driver;
 
 import io.redlock.scenes.KeptLog;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Wherever memory is short in the life of a service, calls and leases end, and nothing is left. */
-class ShortageTest {
+/** Whatever fails in the life of a service, calls and leases end, and nothing is left. */
+class EffectsMayFailTest {
+
+  private static final long LIVES = 500;
 
   @RegisterExtension private final KeptLog log = new KeptLog();
 
-  /** Memory that is short when it is taken for so many times, from one time on. */
-  private static final class Memory implements Runnable {
+  /** Effects that fail so many times, from one of them on: sends, timers, clocks, memory. */
+  private static final class Effects implements Runnable {
     private final int from;
     private final int times;
-    private int taken;
-    private @Nullable OutOfMemoryError first;
+    private final boolean isShortage;
+    private int done;
+    private boolean areOver;
+    private @Nullable Throwable first;
 
-    Memory(int from, int times) {
+    Effects(int from, int times, boolean isShortage) {
       this.from = from;
       this.times = times;
+      this.isShortage = isShortage;
     }
 
     @Override
     public void run() {
-      int now = taken++;
-      if (now >= from && now < from + times) {
-        OutOfMemoryError error = new OutOfMemoryError("short from " + from + " on, " + times);
-        first = first == null ? error : first;
-        throw error;
+      int now = done++;
+      if (!areOver && now >= from && now < from + times) {
+        String text = "effects fail from " + from + " on, " + times;
+        OutOfMemoryError shortage = new OutOfMemoryError(text);
+        IllegalStateException defect = new IllegalStateException(text);
+        first = first != null ? first : isShortage ? shortage : defect;
+        if (isShortage) {
+          throw shortage;
+        }
+        throw defect;
       }
     }
   }
@@ -70,22 +85,57 @@ class ShortageTest {
   }
 
   private static void playEachWay(String life, int times) {
-    Memory memory = new Memory(0, times);
-    while (play(life, memory)) {
-      memory = new Memory(memory.from + 1, times);
+    Effects effects = new Effects(0, times, true);
+    while (play(List.of(life.split("; *")), effects, false)) {
+      effects = new Effects(effects.from + 1, times, true);
     }
   }
 
-  /** Returns true if memory was short. */
-  private static boolean play(String life, Memory memory) {
+  static LongStream seeds() {
+    return LongStream.range(0, LIVES);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void allEndsInAnyLifeWhateverFails(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    List<String> life = new ArrayList<>(List.of("every yes"));
+    for (int step = random.nextInt(5, 30); step > 0; step--) {
+      life.add(command(random));
+    }
+    int times = new int[] {1, 3, 100}[random.nextInt(3)];
+    play(life, new Effects(random.nextInt(400), times, random.nextBoolean()), true);
+  }
+
+  private static String command(SplittableRandom random) {
+    String[] usual = {"call", "call", "pass", "every", "some", "lease"};
+    String[] kinds = {"wait 4000", "wait 500 fair", "wait 4000 shared fair", "", "renew 9000"};
+    String[] answers = {"yes", "yes", "down", "silent", "gone", "lost", "held 700", "stale 5"};
+    String answer = answers[random.nextInt(answers.length)];
+    return switch (usual[random.nextInt(usual.length)]) {
+      case "call" -> "call ttl 2000 " + kinds[random.nextInt(kinds.length)];
+      case "pass" ->
+          new String[] {"pass 1", "pass 20", "pass 50", "pass-checks 2000"}[random.nextInt(4)];
+      case "every" -> "every " + answer;
+      case "some" ->
+          new String[] {"grants ab ", "releases ", "answer abc "}[random.nextInt(3)] + answer;
+      default ->
+          new String[] {"close ", "cancel ", "release ", "extend "}[random.nextInt(4)]
+              + random.nextInt(1, 6);
+    };
+  }
+
+  /** Returns true if an effect failed. A life that was drawn has impossible commands, too. */
+  private static boolean play(List<String> life, Effects effects, boolean isDrawn) {
     ServiceLife played = new ServiceLife();
-    played.whenMemoryIsTaken(memory);
-    for (String command : life.split("; *")) {
+    played.whenMemoryIsTaken(effects);
+    for (String command : life) {
       String[] words = command.split(" ", 2);
+      effects.areOver = isDrawn && effects.first != null; // two seconds later at most
       try {
         played.act(words[0], words.length == 1 ? "" : words[1]);
       } catch (RuntimeException | AssertionError | OutOfMemoryError e) {
-        if (memory.first == null) {
+        if (effects.first == null && !isDrawn) {
           throw e;
         } // else it failed for that, or what came before did, and it has become impossible
       }
@@ -94,8 +144,8 @@ class ShortageTest {
     try {
       played.assertAllEnds();
     } catch (AssertionError e) {
-      throw memory.first == null ? e : new AssertionError(e.getMessage(), memory.first);
+      throw new AssertionError(e.getMessage() + ": " + life, effects.first);
     }
-    return memory.first != null;
+    return effects.first != null;
   }
 }

@@ -82,7 +82,7 @@ final class FakeTime implements Ticker, Scheduler {
   private void run(Runnable task) {
     try {
       task.run();
-    } catch (OutOfMemoryError e) { // which the scheduler survives
+    } catch (RuntimeException | OutOfMemoryError e) { // which the scheduler survives
       if (memory == null && nanos - shortUntilNanos >= 0) {
         throw e;
       }

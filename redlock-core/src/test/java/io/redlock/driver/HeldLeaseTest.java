@@ -78,6 +78,35 @@ class HeldLeaseTest {
   }
 
   @Test
+  void nextWaiterIsCalledThoughTheFirstReportOfTheEndFails() {
+    List<String> steps = new ArrayList<>();
+    bed.context.queues.join(
+        new LocalQueue.Waiter() {
+          @Override
+          public List<String> names() {
+            return lease.owner.names;
+          }
+
+          @Override
+          public boolean isFair() {
+            steps.add("report");
+            if (steps.size() == 1) {
+              throw new OutOfMemoryError("memory is short");
+            }
+            return false;
+          }
+
+          @Override
+          public void proceed(long delayNanos) {
+            steps.add("called");
+          }
+        });
+    lease.close();
+    bed.time.pass(COARSE_TICK);
+    assertEquals(List.of("report", "report", "called"), steps);
+  }
+
+  @Test
   void endThatIsAskedForWhileItComesIsPassedToTheExecutorOnce() {
     List<Runnable> tasks = new ArrayList<>();
     Bed other = new Bed(3, tasks::add, new RedlockListener() {});

@@ -46,8 +46,7 @@ final class ScriptedNode implements LockNode {
 
     /** Returns true if it may have left a key: the answer was yes or unknown, or is missing. */
     boolean mayHaveLeftAKey() {
-      return !(request instanceof NodeRequest.Release)
-          && !(request instanceof NodeRequest.Inspect || request instanceof NodeRequest.Look)
+      return (request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend)
           && !withdrawn
           && (reply == null
               || switch (reply.kind()) {
