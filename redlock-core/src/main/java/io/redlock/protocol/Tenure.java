@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An event changes the state; {@link #due} says what the state demands, and changes nothing. An
  * answer is recorded at once; the round is decided by {@link #decide}, which needs the time. What
- * finds no memory has changed nothing. Mutable, and guarded by its user; {@link #books} is its
+ * finds no memory has changed nothing. Mutable, and guarded by its user; {@link #state} is its
  * value.
  */
 public final class Tenure {
@@ -68,7 +68,7 @@ public final class Tenure {
   }
 
   /**
-   * The value of a tenure. Two tenures with equal books go on alike.
+   * The value of a tenure. Two tenures with equal states go on alike.
    *
    * @param acquire the round under way, while it acquires
    * @param rivals those in the way of that round
@@ -87,7 +87,7 @@ public final class Tenure {
    * @param reaffirmation when the lease is confirmed
    * @param repeats when the release is sent again
    */
-  public record Books(
+  public record State(
       Phase phase,
       @Nullable AcquireRound acquire,
       Rivals rivals,
@@ -149,30 +149,30 @@ public final class Tenure {
     this.isShared = isShared;
   }
 
-  /** Makes this the tenure with these books. */
-  public void open(Books books) {
-    phase = books.phase;
-    acquire = books.acquire;
-    rivals = books.rivals;
-    extending = books.extending;
-    begun = books.begun;
-    token = books.token;
-    reported = books.reported;
-    longestTtlMillis = books.longestTtlMillis;
-    deadline = books.deadline;
-    lossTime = books.lossTime;
-    footprint = books.footprint;
-    unanswered = books.unanswered;
-    isLast = books.isLast;
-    release = books.release;
-    renewal = books.renewal;
-    reaffirmation = books.reaffirmation;
-    repeats = books.repeats;
+  /** Makes this the tenure with this state. */
+  public void restore(State state) {
+    phase = state.phase;
+    acquire = state.acquire;
+    rivals = state.rivals;
+    extending = state.extending;
+    begun = state.begun;
+    token = state.token;
+    reported = state.reported;
+    longestTtlMillis = state.longestTtlMillis;
+    deadline = state.deadline;
+    lossTime = state.lossTime;
+    footprint = state.footprint;
+    unanswered = state.unanswered;
+    isLast = state.isLast;
+    release = state.release;
+    renewal = state.renewal;
+    reaffirmation = state.reaffirmation;
+    repeats = state.repeats;
   }
 
   /** Returns its value. */
-  public Books books() {
-    return new Books(
+  public State state() {
+    return new State(
         phase,
         acquire,
         rivals,

@@ -3,8 +3,8 @@ package io.redlock.protocol;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.protocol.Tenure.Books;
 import io.redlock.protocol.Tenure.Due;
+import io.redlock.protocol.Tenure.State;
 import io.redlock.protocol.Turn.Attempted;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.scenes.Scenes;
@@ -37,14 +37,14 @@ class TenureTest {
 
   /** A property that decides how a tenure goes on must tell two states of a search apart. */
   @Test
-  void booksHoldEveryPropertyThatChanges() {
+  void stateHoldsEveryPropertyThatChanges() {
     Set<String> properties =
         Arrays.stream(Tenure.class.getDeclaredFields())
             .filter(field -> (field.getModifiers() & (Modifier.FINAL | Modifier.STATIC)) == 0)
             .map(Field::getName)
             .collect(Collectors.toCollection(TreeSet::new));
     Set<String> kept =
-        Arrays.stream(Books.class.getRecordComponents())
+        Arrays.stream(State.class.getRecordComponents())
             .map(RecordComponent::getName)
             .collect(Collectors.toCollection(TreeSet::new));
     assertEquals(properties, kept);
@@ -52,7 +52,7 @@ class TenureTest {
 
   /**
    * An owner on three nodes. Drift is 2 ms, the loss margin 1 s, the node timeout 50 ms; random
-   * numbers are the largest. After each command the tenure is replaced by one that has its books.
+   * numbers are the largest. After each command the tenure is replaced by one that has its state.
    */
   private static final class Life implements Scenes.Actor, TenureRules.Surroundings {
 
@@ -94,10 +94,10 @@ class TenureTest {
       } catch (IllegalStateException | OutOfMemoryError e) {
         came.add(e.getMessage());
       }
-      Books books = tenure.books();
+      State before = tenure.state();
       tenure = tenure();
-      tenure.open(books);
-      assertEquals(books, tenure.books());
+      tenure.restore(before);
+      assertEquals(before, tenure.state());
       List<String> state = state();
       state.stream().filter(each -> !known.contains(each)).forEach(came::add);
       known = state;
@@ -297,7 +297,7 @@ class TenureTest {
     /** What can be seen of the tenure now. */
     private List<String> state() {
       List<String> state = new ArrayList<>(List.of(phase()));
-      Footprint footprint = tenure.books().footprint();
+      Footprint footprint = tenure.state().footprint();
       if (!footprint.equals(Footprint.NONE)) {
         boolean isKnown = footprint.unknown() == 0;
         String unknown = isKnown ? "" : ", perhaps at " + Told.nodes(footprint.unknown());

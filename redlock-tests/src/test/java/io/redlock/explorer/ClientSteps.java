@@ -12,9 +12,9 @@ import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.Extending;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
-import io.redlock.protocol.Tenure.Books;
 import io.redlock.protocol.Tenure.Due;
 import io.redlock.protocol.Tenure.Phase;
+import io.redlock.protocol.Tenure.State;
 import io.redlock.protocol.Turn;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeRequest;
@@ -66,7 +66,7 @@ final class ClientSteps {
     return isValid(header.client(), clocks(world, header));
   }
 
-  private static boolean isValid(Books client, Clocks now) {
+  private static boolean isValid(State client, Clocks now) {
     return client.phase() == Phase.HOLDING
         && client.lossTime() != null
         && client.lossTime().remainingNanos(now.nanos, now.wallMicros) > 0;
@@ -77,7 +77,7 @@ final class ClientSteps {
     return round(header(world, attempt).client());
   }
 
-  private static int round(Books client) {
+  private static int round(State client) {
     return client.acquire() == null ? 0 : client.acquire().number();
   }
 
@@ -87,14 +87,14 @@ final class ClientSteps {
   }
 
   /** Makes the tenure that of the attempt. */
-  private Books open(ExplorerWorld world, int attempt, Header header) {
+  private State open(ExplorerWorld world, int attempt, Header header) {
     for (int node = 0; node < Scope.NODES; node++) {
       columns[node] = link(world, node, attempt).column();
     }
-    Books books = TenureColumns.with(header.client(), columns);
+    State state = TenureColumns.with(header.client(), columns);
     tenure = tenures[attempt];
-    tenure.open(books);
-    return books;
+    tenure.restore(state);
+    return state;
   }
 
   private ExplorerLink link(ExplorerWorld world, int node, int attempt) {
@@ -104,7 +104,7 @@ final class ClientSteps {
   /** Whether an answer with this tag comes after its round. */
   boolean isLate(ExplorerWorld world, int attempt, int tag) {
     tenure = tenures[attempt];
-    tenure.open(header(world, attempt).client());
+    tenure.restore(header(world, attempt).client());
     return !tenure.counts(tag);
   }
 
@@ -122,14 +122,14 @@ final class ClientSteps {
   /**
    * A step of an owner's life.
    *
-   * @param client the books after it
+   * @param client the state after it
    * @param send what it sends, if anything
    * @param targets the nodes it sends that to, as bits
    * @param tag what the answers will be told by
    * @param leaves whether a fair waiter gives up its place in the queues
    */
   private record Step(
-      Books client,
+      State client,
       Outcome outcome,
       @Nullable NodeRequest send,
       int targets,
@@ -166,12 +166,12 @@ final class ClientSteps {
             round.terms().ttlMillis(),
             scope.startMicros + round.startNanos() / 1_000,
             tenure.isShared());
-    return new Step(tenure.books(), Outcome.PROPOSED, extend, ALL, extending.tag(), false);
+    return new Step(tenure.state(), Outcome.PROPOSED, extend, ALL, extending.tag(), false);
   }
 
   /** The first round's token is the time as its client knows it. */
   private long sentMicros(Tenure asking) {
-    AcquireRound round = Objects.requireNonNull(asking.books().acquire());
+    AcquireRound round = Objects.requireNonNull(asking.state().acquire());
     return round.number() == 1 ? round.token() : scope.startMicros + round.startNanos() / 1_000;
   }
 
@@ -179,7 +179,7 @@ final class ClientSteps {
     int round = tenure.round();
     NodeRequest grant = tenure.grant(NAMES, "", null, sentMicros(tenure));
     hand(round);
-    return new Step(tenure.books(), Outcome.PROPOSED, grant, ALL, round, false);
+    return new Step(tenure.state(), Outcome.PROPOSED, grant, ALL, round, false);
   }
 
   private void hand(int tag) {
@@ -214,7 +214,7 @@ final class ClientSteps {
   }
 
   private Step nothing() {
-    return new Step(tenure.books(), Outcome.NOTHING, null, 0, 0, false);
+    return new Step(tenure.state(), Outcome.NOTHING, null, 0, 0, false);
   }
 
   private Step step(Turn turn, Clocks now) {
@@ -230,7 +230,7 @@ final class ClientSteps {
               scope.releasedWhenHeld(Objects.requireNonNull(turn.attempted()).round()),
               false);
       case FAILED -> due(now);
-      case EXTENDED -> new Step(tenure.books(), Outcome.EXTENDED, null, 0, 0, false);
+      case EXTENDED -> new Step(tenure.state(), Outcome.EXTENDED, null, 0, 0, false);
       case NOTHING, UNKNOWN, REFUSED, EXPIRED, OVER -> nothing();
     };
   }
@@ -240,7 +240,7 @@ final class ClientSteps {
     NodeRequest release = // fair() adds the ticket of a waiter that leaves
         new NodeRequest.Release(
             NAMES, "", all.token(), all.reported(), false, null, all.sharedTtlMillis());
-    return new Step(tenure.books(), outcome, release, targets, Tenure.RELEASE_TAG, leaves);
+    return new Step(tenure.state(), outcome, release, targets, Tenure.RELEASE_TAG, leaves);
   }
 
   /** Of a lease that is over it is no longer remembered since when. */
@@ -254,7 +254,7 @@ final class ClientSteps {
         && scope.clockFaults == 0
         && !isValid(world, attempt)) {
       Claim over = new Claim(0, claim.held(), claim.overtaken(), claim.offeredNanos(), 0);
-      Books expired = TenureColumns.expired(header.client());
+      State expired = TenureColumns.expired(header.client());
       world.headers[attempt] = catalog.headers.of(header.timeless(expired, over));
     }
   }
@@ -380,11 +380,11 @@ final class ClientSteps {
   /** Whether the tenure has something to do now; an extend waits for the one under way. */
   boolean isDue(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
-    Books books = open(world, attempt, header);
+    State state = open(world, attempt, header);
     Clocks now = clocks(world, header);
-    boolean isFree = books.begun() < scope.extensions && !TenureColumns.isUndecided(books);
+    boolean isFree = state.begun() < scope.extensions && !TenureColumns.isUndecided(state);
     return tenure.delayNanos(now.nanos, now.wallMicros) <= 0
-        && (isFree || books.phase() != Phase.HOLDING || !isValid(books, now));
+        && (isFree || state.phase() != Phase.HOLDING || !isValid(state, now));
   }
 
   /** Does what is due, as the timer of an owner does, however late. */
@@ -411,9 +411,9 @@ final class ClientSteps {
 
   void timedOut(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
-    Books books = open(world, attempt, header);
+    State state = open(world, attempt, header);
     Clocks now = clocks(world, header);
-    int tag = books.extending().isEmpty() ? round(books) : books.extending().get(0).tag();
+    int tag = state.extending().isEmpty() ? round(state) : state.extending().get(0).tag();
     tenure.timedOut(tag);
     take(world, attempt, step(tenure.decide(tag, now.nanos, now.wallMicros), now));
   }
@@ -452,7 +452,7 @@ final class ClientSteps {
 
   private void take(ExplorerWorld world, int attempt, Step turn) {
     Header old = header(world, attempt);
-    Books client = TenureColumns.forgotten(turn.client());
+    State client = TenureColumns.forgotten(turn.client());
     Outcome outcome = turn.outcome();
     checkTurn(world, attempt, old, client, outcome);
     NodeRequest send = scope.isFair(attempt) ? fair(attempt, old, turn) : turn.send();
@@ -597,7 +597,7 @@ final class ClientSteps {
   }
 
   private void checkTurn(
-      ExplorerWorld world, int attempt, Header old, Books client, Outcome outcome) {
+      ExplorerWorld world, int attempt, Header old, State client, Outcome outcome) {
     String owner = scope.ownerName(attempt);
     if (outcome == Outcome.HELD) {
       if (scope.checks(ExplorerInvariant.I9)) {
@@ -632,8 +632,8 @@ final class ClientSteps {
     }
   }
 
-  private Header next(ExplorerWorld world, int attempt, Header old, Books client, Step turn) {
-    Books kept = TenureColumns.header(client, Scope.NODES);
+  private Header next(ExplorerWorld world, int attempt, Header old, State client, Step turn) {
+    State kept = TenureColumns.header(client, Scope.NODES);
     Claim claim = old.claim();
     return switch (turn.outcome()) {
       case PROPOSED -> {
@@ -650,7 +650,7 @@ final class ClientSteps {
     };
   }
 
-  private static boolean acquires(Books client) {
+  private static boolean acquires(State client) {
     return client.phase() == Phase.ACQUIRING;
   }
 

@@ -10,15 +10,15 @@ import io.redlock.protocol.Reaffirmation;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Repeats;
 import io.redlock.protocol.Rivals;
-import io.redlock.protocol.Tenure.Books;
 import io.redlock.protocol.Tenure.Phase;
+import io.redlock.protocol.Tenure.State;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A tenure's books in two parts: what they say of each node, and the rest. Nodes are alike, so two
+ * A tenure's state in two parts: what it says of each node, and the rest. Nodes are alike, so two
  * states that differ only in the order of their nodes are one state to an explorer that keeps the
  * parts apart and sorts the nodes.
  */
@@ -32,9 +32,9 @@ final class TenureColumns {
   private static final Repeats NO_REPEATS = new Repeats(0, 0, 0, 0);
 
   /** Nothing done yet. */
-  static final Books NEW = blank(Phase.NEW, null);
+  static final State NEW = blank(Phase.NEW, null);
 
-  private static final Books ENDED =
+  private static final State ENDED =
       blank(
           Phase.ENDED,
           new ReleaseRound(Quorum.of(Scope.NODES), 0, 0, 0, Ballot.empty(Scope.NODES)));
@@ -52,8 +52,8 @@ final class TenureColumns {
 
   private TenureColumns() {}
 
-  private static Books blank(Phase phase, @Nullable ReleaseRound release) {
-    return new Books(
+  private static State blank(Phase phase, @Nullable ReleaseRound release) {
+    return new State(
         phase,
         null,
         Rivals.NONE,
@@ -73,14 +73,14 @@ final class TenureColumns {
         NO_REPEATS);
   }
 
-  /** What the books say of a node. */
-  static int column(Books books, int node) {
+  /** What the state says of a node. */
+  static int column(State state, int node) {
     int column =
-        bit(books.footprint().yes(), node, YES)
-            | bit(books.footprint().unknown(), node, UNKNOWN)
-            | (int) (books.unanswered() >>> 4 * node & NIBBLE) << UNANSWERED;
-    ReleaseRound release = books.release();
-    Ballot ballot = ballot(books);
+        bit(state.footprint().yes(), node, YES)
+            | bit(state.footprint().unknown(), node, UNKNOWN)
+            | (int) (state.unanswered() >>> 4 * node & NIBBLE) << UNANSWERED;
+    ReleaseRound release = state.release();
+    Ballot ballot = ballot(state);
     if (ballot != null) {
       column |= vote(ballot, node);
     } else if (release != null) {
@@ -89,7 +89,7 @@ final class TenureColumns {
               | bit(release.targets(), node, TARGET)
               | bit(release.acknowledged(), node, ACKNOWLEDGED)
               | bit(release.repeated(), node, REPEATED)
-              | bit(books.repeats().waiting(), node, UNANSWERED);
+              | bit(state.repeats().waiting(), node, UNANSWERED);
     }
     return column;
   }
@@ -103,22 +103,22 @@ final class TenureColumns {
   }
 
   /** The answers to the round under way; null if there is none. */
-  private static @Nullable Ballot ballot(Books books) {
-    AcquireRound acquire = books.acquire();
+  private static @Nullable Ballot ballot(State state) {
+    AcquireRound acquire = state.acquire();
     if (acquire != null) {
       return acquire.ballot();
     }
-    return switch (books.extending().size()) {
+    return switch (state.extending().size()) {
       case 0 -> null;
-      case 1 -> books.extending().get(0).round().ballot();
-      default -> throw new IllegalStateException("a column has room for one extend: " + books);
+      case 1 -> state.extending().get(0).round().ballot();
+      default -> throw new IllegalStateException("a column has room for one extend: " + state);
     };
   }
 
-  /** The release is through: nothing of the books matters any more. */
-  static Books forgotten(Books books) {
-    ReleaseRound release = books.release();
-    return release == null || !release.isComplete() ? books : ENDED;
+  /** The release is through: nothing of the state matters any more. */
+  static State forgotten(State state) {
+    ReleaseRound release = state.release();
+    return release == null || !release.isComplete() ? state : ENDED;
   }
 
   /** Whether a node with this column is still to be told of the end. */
@@ -132,36 +132,36 @@ final class TenureColumns {
   }
 
   /** The same, some time after its deadline. */
-  static Books expired(Books books) {
+  static State expired(State state) {
     return with(
-        books,
-        books.acquire(),
-        books.extending(),
+        state,
+        state.acquire(),
+        state.extending(),
         PAST,
-        books.footprint(),
-        books.unanswered(),
-        books.release(),
-        books.repeats());
+        state.footprint(),
+        state.unanswered(),
+        state.release(),
+        state.repeats());
   }
 
   /** Whether a round is under way. */
-  static boolean isUndecided(Books books) {
-    return ballot(books) != null;
+  static boolean isUndecided(State state) {
+    return ballot(state) != null;
   }
 
   /** How many nodes have answered the round under way. */
-  static int answers(Books books) {
-    Ballot ballot = ballot(books);
+  static int answers(State state) {
+    Ballot ballot = ballot(state);
     return ballot == null ? 0 : ballot.nodes() - ballot.count(Ballot.PENDING);
   }
 
-  /** The books without what they say of the nodes. */
-  static Books header(Books books, int nodes) {
-    return with(books, new int[nodes]);
+  /** The state without what it says of the nodes. */
+  static State header(State state, int nodes) {
+    return with(state, new int[nodes]);
   }
 
-  /** The whole books; but the pauses of this search do not depend on how many there were. */
-  static Books with(Books header, int[] columns) {
+  /** The whole state; but the pauses of this search do not depend on how many there were. */
+  static State with(State header, int[] columns) {
     AcquireRound acquire = header.acquire();
     ReleaseRound release = header.release();
     Repeats repeats = header.repeats();
@@ -189,8 +189,8 @@ final class TenureColumns {
             repeats.giveUpNanos()));
   }
 
-  private static Books with(
-      Books books,
+  private static State with(
+      State state,
       @Nullable AcquireRound acquire,
       List<Extending> extending,
       @Nullable Deadline until,
@@ -198,23 +198,23 @@ final class TenureColumns {
       long unanswered,
       @Nullable ReleaseRound release,
       Repeats repeats) {
-    return new Books(
-        books.phase(),
+    return new State(
+        state.phase(),
         acquire,
-        new Rivals(books.rivals().named(), -1, books.rivals().endless()), // no rule needs the time
+        new Rivals(state.rivals().named(), -1, state.rivals().endless()), // no rule needs the time
         extending,
-        books.begun(),
-        books.token(),
-        books.reported(),
-        books.longestTtlMillis(),
-        until == null ? books.deadline() : until,
-        until == null ? books.lossTime() : until,
+        state.begun(),
+        state.token(),
+        state.reported(),
+        state.longestTtlMillis(),
+        until == null ? state.deadline() : until,
+        until == null ? state.lossTime() : until,
         footprint,
         unanswered,
-        books.isLast(),
+        state.isLast(),
         release,
-        books.renewal(),
-        books.reaffirmation(),
+        state.renewal(),
+        state.reaffirmation(),
         repeats);
   }
 
