@@ -5,7 +5,6 @@ import io.redlock.jedis.deployment.Probe;
 import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.trust.Agreement;
-import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
 import io.redlock.jedis.trust.MasterChange.Command;
@@ -171,7 +170,8 @@ public final class Doctor {
         if (mark != null && Role.of(i, quorum) != Role.LEAVING) {
           mark.agreement().sets().forEach(set -> sets.add(set.id()));
         }
-        out.println(audits.get(i).name() + " serves " + inWords(mark));
+        out.println(
+            audits.get(i).name() + " serves " + (mark == null ? "nobody yet" : mark.inWords()));
         if (serves != null) {
           changes.addAll(serves.changes());
         }
@@ -243,23 +243,6 @@ public final class Doctor {
     } else if (!unknown.isEmpty()) {
       out.println("clients without movingTo are unknown: " + unknown);
     }
-  }
-
-  /** Returns whom a master serves, by the lists of its clients. */
-  private static String inWords(@Nullable BirthMark mark) {
-    if (mark == null) {
-      return "nobody yet";
-    }
-    List<String> served = new ArrayList<>();
-    for (MasterSet set : mark.agreement().sets()) {
-      if (mark.serves().includes(set.id())) {
-        served.add("clients of " + set.names());
-      }
-    }
-    if (!mark.serves().changes().isEmpty()) {
-      served.add("clients with movingTo");
-    }
-    return served.isEmpty() ? "nobody: it has left" : String.join(" and ", served);
   }
 
   /** Returns the mark of a master; null if it has none of its data. */

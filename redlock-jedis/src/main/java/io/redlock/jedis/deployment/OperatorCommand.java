@@ -187,9 +187,7 @@ abstract class OperatorCommand {
                 + audited.failureText()
                 + (isThere
                     ? ": then run the command again"
-                    : ": run the command again when it is back, or, if it is gone for good, with"
-                        + " --without "
-                        + audited.name()));
+                    : ": run the command again when it is back" + orGone(index, audited.name())));
       }
       String fault = rules.misconfiguration(audit, around);
       BirthMark text = BirthMark.parse(audit.birth());
@@ -202,6 +200,11 @@ abstract class OperatorCommand {
       all.add(new Read(index, audited.name(), audit, around, text));
     }
     return all;
+  }
+
+  /** Returns what else to do about a master that does not answer. */
+  String orGone(int index, String name) {
+    return ", or, if it is gone for good, with --without " + name;
   }
 
   private void requireMajorities() {

@@ -43,6 +43,7 @@ final class Resize extends OperatorCommand {
   private final RandomGenerator random;
 
   private boolean hasWritten;
+  private @Nullable Sets undone; // no mark shows it at the end
   private int tooLate; // in a row
 
   /** The sets of the change, and the terms of a master that is new to it. */
@@ -93,10 +94,12 @@ final class Resize extends OperatorCommand {
     if (command == Command.PREPARE && !hasWritten) {
       all.forEach(each -> masters.tryCarrying(each.index));
     }
-    @Nullable Sets sets = sets(all);
+    Sets shown = sets(all);
+    Sets sets = shown == null ? undone : shown;
     if (sets == null) {
-      return succeed(command == Command.FINISH || hasWritten ? command.done : NO_CHANGE);
+      return succeed(command == Command.FINISH ? command.done : NO_CHANGE);
     }
+    undone = command == Command.ABORT ? sets : null;
     List<Found> found = wanted.isEmpty() ? all : members(all, sets);
     if (command != Command.ABORT) {
       found.forEach(each -> requireKnown(each, sets));
@@ -238,6 +241,13 @@ final class Resize extends OperatorCommand {
         .toList();
   }
 
+  @Override
+  String orGone(int index, String name) {
+    return command == Command.PREPARE && Role.of(index, quorum) == Role.JOINING
+        ? ", or correct the list of future masters"
+        : super.orGone(index, name);
+  }
+
   // The sets of the change.
 
   private List<String> names(int group) {
@@ -354,16 +364,16 @@ final class Resize extends OperatorCommand {
               .findFirst()
               .orElse(null);
       boolean hasLeft = mark.serves().isNobody() && each.role == Role.JOINING;
-      if (its == null || !mark.serves().includes(its.id()) && !hasLeft) {
-        if (its != null || each.role != Role.JOINING || !hasLeft || fresh != null) {
-          throw new Stopped(
-              each.name
-                  + ": it is a master of "
-                  + lastOf(mark)
-                  + (each.role == Role.JOINING
-                      ? JOINS_EMPTY
-                      : ": list the present masters as their clients do"));
-        }
+      if (its == null || !hasLeft && !mark.serves().includes(its.id())) {
+        throw new Stopped(
+            each.name
+                + ": it is a master of "
+                + lastOf(mark)
+                + (each.role == Role.JOINING
+                    ? JOINS_EMPTY
+                    : ": list the present masters as their clients do"));
+      }
+      if (hasLeft) { // what its clients agreed on is over
         continue;
       }
       Sets sets =
@@ -458,7 +468,7 @@ final class Resize extends OperatorCommand {
     if (write.after() == After.DISK) {
       progress = progress.saving(target.index, birth);
     }
-    out.println(target.name + " serves " + serves);
+    out.println(target.name + " serves " + mark.inWords());
     return true;
   }
 

@@ -1,5 +1,8 @@
 package io.redlock.jedis.trust;
 
+import io.redlock.jedis.trust.Agreement.MasterSet;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -145,6 +148,22 @@ public record BirthMark(
   public BirthMark under(Agreement terms) {
     return new BirthMark(
         runId, replId, firstSeenMillis + 1, isAdopted, isFounded, evictedKeys, serves, terms);
+  }
+
+  /** Returns whom the node serves, by the lists of its clients. */
+  public String inWords() {
+    List<String> served = new ArrayList<>();
+    for (MasterSet set : agreement.sets()) {
+      if (serves.includes(set.id())) {
+        served.add("clients of " + set.names());
+      }
+    }
+    if (!serves.changes().isEmpty()) {
+      served.add("clients with movingTo");
+    }
+    return (served.isEmpty() ? "nobody: it has left" : String.join(" and ", served))
+        + (serves.includes(Served.NO_RETURN) ? "; the change cannot be undone any more" : "")
+        + (serves.isAborting() ? "; the change is being undone" : "");
   }
 
   /** Returns the text before the time of the first sight. */

@@ -34,7 +34,7 @@ public record MasterChange(String present, String future) {
         "committed: now run every client with the future masters as its nodes, and without"
             + " movingTo; then run redlock resize finish"),
     /** Leaves clients that move behind, and the masters that are no longer needed. */
-    FINISH("finished: masters that have left can be shut down"),
+    FINISH("finished: only the future masters are needed"),
     /** Undoes a change that is not committed. */
     ABORT("aborted: run the clients without movingTo");
 
