@@ -77,6 +77,20 @@ class HeldLeaseTest {
     assertTrue(lease.isValid());
   }
 
+  /** They compare it with their own clocks (E2). */
+  @Test
+  void extendsAndRenewalsNameTheTimeOfTheNodesHoweverWrongTheWallClockIs() {
+    long aheadMicros = 2 * FakeTime.START_WALL_MICROS;
+    bed.nodes.forEach(node -> node.clockOffsetMicros(aheadMicros));
+    LeaseRequest request = LeaseRequest.of("other", Bed.TTL).renewFor(Duration.ofHours(1));
+    Lease renewed = bed.lease(request);
+    renewed.extendAsync(Bed.TTL);
+    bed.time.pass(Bed.TTL.dividedBy(2));
+    List<Extend> sent = bed.node(0).asked(Extend.class);
+    assertTrue(sent.size() > 1, sent::toString);
+    sent.forEach(each -> assertTrue(each.sentMicros() > aheadMicros / 3 * 2, each::toString));
+  }
+
   @Test
   void nextWaiterIsCalledThoughTheFirstReportOfTheEndFails() {
     List<String> steps = new ArrayList<>();
