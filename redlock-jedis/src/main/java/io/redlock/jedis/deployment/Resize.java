@@ -97,7 +97,7 @@ final class Resize extends OperatorCommand {
     Sets shown = sets(all);
     Sets sets = shown == null ? undone : shown;
     if (sets == null) {
-      return succeed(command == Command.FINISH ? command.done : NO_CHANGE);
+      return succeed(NO_CHANGE);
     }
     undone = command == Command.ABORT ? sets : null;
     List<Found> found = wanted.isEmpty() ? all : members(all, sets);
@@ -397,42 +397,33 @@ final class Resize extends OperatorCommand {
   }
 
   /**
-   * Returns the sets of a change that no master shows any more; null if all masters were seen to be
-   * finished. One that leaves may have lost its data, or its mark, before it was marked so.
+   * Returns the sets of a change that no master shows any more. One that leaves may have lost its
+   * data, or its mark, before it was marked so.
    */
-  private @Nullable Sets finished(List<Found> found, List<String> present, List<String> future) {
-    @Nullable Sets sets = null;
+  private Sets finished(List<Found> found, List<String> present, List<String> future) {
+    List<Sets> all = new ArrayList<>();
     for (Found each : found) {
       BirthMark mark = each.mark;
-      if (each.role == Role.LEAVING) {
-        continue;
-      }
-      MasterSet set = mark == null ? null : mark.agreement().sets().get(0);
-      if (mark == null
-          || set == null
-          || mark.agreement().sets().size() > 1
-          || !set.isOf(future)
-          || !mark.serves().includes(set.id())) {
-        throw new Stopped(NO_CHANGE + ", and " + each.name + " is no master of " + future);
-      }
-      sets =
-          new Sets(
-              new MasterSet(Agreement.newId(random), present), set, mark.agreement().of(List.of()));
-    }
-    boolean isDone = true;
-    for (Found each : found) {
-      if (sets != null && each.role == Role.LEAVING) {
-        BirthMark text = each.text;
-        boolean hasLeft = each.mark != null && each.mark.serves().isNobody();
-        boolean tookPart =
-            text == null || text.agreement().set(sets.future.id()).isPresent(); // or is empty
-        if (!hasLeft && (each.mark != null || !tookPart)) {
-          throw new Stopped(NO_CHANGE + ", and " + each.name + " has not left");
+      if (each.role != Role.LEAVING) {
+        MasterSet set = mark == null ? null : mark.agreement().sets().get(0);
+        if (mark == null || set == null || !set.isOf(future) || !mark.serves().includes(set.id())) {
+          throw new Stopped(NO_CHANGE + ", and " + each.name + " is no master of " + future);
         }
-        isDone &= hasLeft;
+        MasterSet past = new MasterSet(Agreement.newId(random), present);
+        all.add(new Sets(past, set, mark.agreement().of(List.of())));
       }
     }
-    return isDone ? null : sets;
+    Sets sets = all.get(0);
+    for (Found each : found) {
+      BirthMark text = each.text;
+      boolean tookPart =
+          text == null || text.agreement().set(sets.future.id()).isPresent(); // or is empty
+      boolean hasLeft = each.mark == null ? tookPart : each.mark.serves().isNobody();
+      if (each.role == Role.LEAVING && !hasLeft) {
+        throw new Stopped(NO_CHANGE + ", and " + each.name + " has not left");
+      }
+    }
+    return sets;
   }
 
   // Steps.

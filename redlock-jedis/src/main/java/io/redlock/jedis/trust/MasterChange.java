@@ -163,7 +163,7 @@ public record MasterChange(String present, String future) {
   }
 
   /** Returns the bar of an abort for a master that serves these: nobody loses its service. */
-  private Served barred(Served serves) {
+  private static Served barred(Served serves) {
     return serves.with(Served.ABORTING);
   }
 
@@ -174,14 +174,18 @@ public record MasterChange(String present, String future) {
    * @param isValid true if that is the mark of its data
    */
   public Master master(Role role, @Nullable BirthMark mark, boolean isValid, boolean isSaved) {
-    boolean isIts = mark != null && mark.agreement().set(future).isPresent();
-    boolean isOfPresent = mark != null && mark.agreement().sets().get(0).id().equals(present);
-    boolean hasLeft = mark != null && mark.serves().isNobody();
-    Served shows =
-        mark == null || !(hasLeft ? isIts : isOfPresent)
-            ? null
-            : isIts ? mark.serves() : mark.serves().without(Served.NO_RETURN);
-    return new Master(role, mark != null && isValid ? mark.serves() : null, shows, isSaved);
+    if (mark == null) {
+      return new Master(role, null, null, isSaved);
+    }
+    Served serves = mark.serves();
+    boolean isIts = mark.agreement().set(future).isPresent();
+    boolean isOfPresent = mark.agreement().sets().get(0).id().equals(present);
+    Served shows = isIts ? serves : serves.without(Served.NO_RETURN);
+    return new Master(
+        role,
+        isValid ? serves : null,
+        (serves.isNobody() ? isIts : isOfPresent) ? shows : null,
+        isSaved);
   }
 
   /**
@@ -274,6 +278,15 @@ public record MasterChange(String present, String future) {
     return found < 0 ? Optional.empty() : Optional.of(new Step.Write(found, target, false, after));
   }
 
+  private static Optional<Step> add(
+      List<Master> masters, String label, After after, Predicate<Master> condition) {
+    int found = first(masters, condition);
+    Served serves = found < 0 ? null : masters.get(found).serves;
+    return serves == null
+        ? Optional.empty()
+        : Optional.of(new Step.Write(found, serves.with(label), false, after));
+  }
+
   private static Optional<Step> write(
       List<Master> masters, Role role, Served target, List<Served> from, boolean unmarked) {
     return write(
@@ -343,19 +356,18 @@ public record MasterChange(String present, String future) {
                 isOpen(masters) || waited
                     ? Optional.empty()
                     : save(masters).or(() -> Optional.of(new Step.Wait()))) // M3
-        .or(() -> bind(masters, opened()))
-        .or(() -> bind(masters, committed()))
+        .or(() -> bind(masters))
         .or(() -> open(masters))
         .orElseGet(Step.Done::new);
   }
 
-  /** Lets present masters that serve these show that the change cannot be undone any more. */
-  private static Optional<Step> bind(List<Master> masters, Served serves) {
-    return write(
+  /** Lets present masters show that the change cannot be undone any more. */
+  private Optional<Step> bind(List<Master> masters) {
+    return add(
         masters,
-        serves.with(Served.NO_RETURN),
+        Served.NO_RETURN,
         After.WAIT,
-        each -> each.isPresent() && each.serves(serves) && !each.hasNoReturn());
+        each -> each.isPresent() && each.serves(opened(), committed()) && !each.hasNoReturn());
   }
 
   private Optional<Step> open(List<Master> masters) {
@@ -423,8 +435,7 @@ public record MasterChange(String present, String future) {
     // Each future master is barred first, which a commit that is under way elsewhere respects. As
     // long as one is, the change can be seen.
     return write(masters, Role.JOINING, Served.NOBODY, List.of(committed()), true)
-        .or(() -> bar(masters, prepared()))
-        .or(() -> bar(masters, committed()))
+        .or(() -> bar(masters))
         .or(() -> back(masters, Role.STAYING, barred(committed()), each -> each.serves == null))
         .or(() -> back(masters, Role.LEAVING, before(), each -> each.serves == null))
         .or(
@@ -435,8 +446,12 @@ public record MasterChange(String present, String future) {
         .orElseGet(Step.Done::new);
   }
 
-  private Optional<Step> bar(List<Master> masters, Served serves) {
-    return write(masters, Role.STAYING, barred(serves), List.of(serves), false);
+  private Optional<Step> bar(List<Master> masters) {
+    return add(
+        masters,
+        Served.ABORTING,
+        After.NOTHING,
+        each -> each.role == Role.STAYING && each.serves(prepared(), committed()));
   }
 
   private static Optional<Step> back(
