@@ -388,7 +388,7 @@ public final class JedisRedlock {
       for (Adoption.Line line :
           deployment.adopt(
               isNew,
-              new Word(without, List.of()),
+              new Word(without, List.of(), false),
               List.of(),
               waits -> LOG.info("adopt: {}", waits))) {
         nodes.add(

@@ -203,7 +203,9 @@ class BrokenMembersTest {
           }
         };
     try {
-      return scene.operatorSettings().resize(command, Word.NONE, "", Duration.ofMillis(50), out);
+      return scene
+          .operatorSettings()
+          .resize(command, new Word(List.of(), List.of(), true), "", Duration.ofMillis(50), out);
     } catch (InterruptedException e) {
       return false; // as it was asked for
     }

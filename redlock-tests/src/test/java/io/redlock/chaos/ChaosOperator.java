@@ -141,7 +141,10 @@ final class ChaosOperator {
       long fromNanos = System.nanoTime();
       boolean isDone = false;
       try {
-        isDone = deployment.operatorSettings().resize(command, Word.NONE, "", SETTLE, this);
+        isDone =
+            deployment
+                .operatorSettings()
+                .resize(command, new Word(List.of(), List.of(), true), "", SETTLE, this);
       } catch (InterruptedException e) {
         isInterrupted = true;
       }

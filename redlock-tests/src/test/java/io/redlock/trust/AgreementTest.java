@@ -135,7 +135,9 @@ class AgreementTest {
     deployment.set(Setting.SILENCE_TIMEOUT, PATIENCE);
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     PrintStream out = new PrintStream(bytes, true, StandardCharsets.UTF_8);
-    boolean isDone = deployment.resize(command, Word.NONE, change, Duration.ofMillis(20), out);
+    boolean isDone =
+        deployment.resize(
+            command, new Word(List.of(), List.of(), true), change, Duration.ofMillis(20), out);
     said = bytes.toString(StandardCharsets.UTF_8);
     return isDone;
   }

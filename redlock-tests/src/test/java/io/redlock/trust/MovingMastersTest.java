@@ -100,7 +100,8 @@ class MovingMastersTest {
 
     boolean resize(Command command, PrintStream out, String... without)
         throws InterruptedException {
-      return deployment().resize(command, new Word(List.of(without), List.of()), "", SETTLE, out);
+      return deployment()
+          .resize(command, new Word(List.of(without), List.of(), true), "", SETTLE, out);
     }
 
     private DeploymentSettings deployment() {
@@ -299,6 +300,21 @@ class MovingMastersTest {
     }
   }
 
+  @Test
+  void commitNamesClientsThatWouldBeLeftBehind() throws Exception {
+    try (Masters masters = new Masters(0, 1, 1);
+        Redlock old = masters.old()) {
+      awaitLease(old);
+      assertStarts("done: ", masters.resize(Command.PREPARE));
+      ByteArrayOutputStream said = new ByteArrayOutputStream();
+      PrintStream out = new PrintStream(said, true, StandardCharsets.UTF_8);
+      assertFalse(masters.deployment().resize(Command.COMMIT, Word.NONE, "", SETTLE, out));
+      assertStarts("connected without movingTo, as CLIENT LIST shows: ", said.toString());
+      awaitLease(old);
+      assertStarts("done: ", masters.resize(Command.COMMIT));
+    }
+  }
+
   private static AcquireResult tried(Redlock redlock) {
     return redlock.acquireAsync(LeaseRequest.of("orders/42", TTL)).join();
   }
@@ -443,7 +459,9 @@ class MovingMastersTest {
         DeploymentSettings slow = masters.deployment();
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(said, true, StandardCharsets.UTF_8);
-        assertTrue(slow.resize(command, Word.NONE, "", SETTLE, out), said::toString);
+        assertTrue(
+            slow.resize(command, new Word(List.of(), List.of(), true), "", SETTLE, out),
+            said::toString);
       }
     }
   }

@@ -247,7 +247,10 @@ final class Cli {
     deployment.configure(masters.settingsOrInput(console));
     List<Line> lines =
         deployment.adopt(
-            isNew, missing.word(), replaced == null ? List.of() : replaced, console.out()::println);
+            isNew,
+            missing.word(false),
+            replaced == null ? List.of() : replaced,
+            console.out()::println);
     Set<Outcome> outcomes = EnumSet.noneOf(Outcome.class);
     for (Line line : lines) {
       outcomes.add(line.outcome());
@@ -276,7 +279,7 @@ final class Cli {
       throws InterruptedException {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settingsOrInput(console));
-    return deployment.agree(missing.word(), console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
+    return deployment.agree(missing.word(false), console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
   @Command(
@@ -299,6 +302,10 @@ final class Cli {
       @Mixin Deployment.Moving masters,
       @Mixin Deployment.Missing missing,
       @Option(
+              names = "--force",
+              description = "with commit: leave clients behind that run without movingTo")
+          boolean forces,
+      @Option(
               names = "--change",
               paramLabel = "ID",
               description = "with abort: the change to end, if its lists are not known")
@@ -308,7 +315,7 @@ final class Cli {
     deployment.configure(masters.settings(console));
     boolean isDone =
         deployment.resize(
-            command, missing.word(), change == null ? "" : change, SETTLE, console.out());
+            command, missing.word(forces), change == null ? "" : change, SETTLE, console.out());
     return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 

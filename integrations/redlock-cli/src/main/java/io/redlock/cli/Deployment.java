@@ -105,8 +105,8 @@ abstract class Deployment {
             "a master that loads nothing older than it shows when it restarts; repeat it for each")
     private List<String> saved = List.of();
 
-    Word word() {
-      return new Word(without, saved);
+    Word word(boolean forces) {
+      return new Word(without, saved, forces);
     }
   }
 

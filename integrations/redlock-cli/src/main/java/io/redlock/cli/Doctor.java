@@ -1,9 +1,8 @@
 package io.redlock.cli;
 
 import io.redlock.jedis.deployment.DeploymentSettings;
-import io.redlock.jedis.deployment.Probe;
-import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.deployment.Survey.Audited;
+import io.redlock.jedis.deployment.Unmoved;
 import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
@@ -20,7 +19,6 @@ import io.redlock.jedis.trust.Verdict.Stand;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -30,11 +28,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.CommandArguments;
-import redis.clients.jedis.Protocol;
 
 /** The command {@code doctor}: prints the verdict of a lock service on each master. */
 public final class Doctor {
@@ -46,10 +40,6 @@ public final class Doctor {
       "the change is finished: list the future masters as the nodes, without movingTo";
 
   private static final String NO_CHANGE = "no change of masters is under way";
-
-  /** A named connection that runs scripts, as each of a client does once a second. */
-  private static final Pattern CLIENT =
-      Pattern.compile("(?m)^id=\\d+ .*? name=(\\S+) .*? cmd=eval(?:sha)? ");
 
   private Doctor() {}
 
@@ -79,7 +69,8 @@ public final class Doctor {
           List<Integer> agreeing = printTerms(audits, out);
           if (probe.quorum().isJoint()) {
             printChange(audits, probe.quorum(), out);
-            printUnmoved(probe, out);
+            String unmoved = Unmoved.of(probe).toString();
+            out.print(unmoved.isEmpty() ? "" : unmoved + System.lineSeparator());
           }
           return summarize(audits, probe.quorum(), agreeing, require, out);
         });
@@ -210,38 +201,6 @@ public final class Doctor {
   private record Shown(Role role, @Nullable BirthMark mark, boolean isValid) {
     Master in(MasterChange change) {
       return change.master(role, mark, isValid, true);
-    }
-  }
-
-  /** Prints the clients whose connections do not say that they run with movingTo. */
-  private static void printUnmoved(Probe probe, PrintStream out) {
-    Set<String> unmoved = new TreeSet<>();
-    String unknown = "";
-    for (Answer<String> answer :
-        probe.ask(
-            (index, connection) ->
-                new String(
-                    (byte[])
-                        connection.executeCommand(
-                            new CommandArguments(Protocol.Command.CLIENT).add("LIST")),
-                    StandardCharsets.UTF_8))) {
-      String clients = answer.value();
-      if (clients == null) {
-        unknown = answer.failureText();
-        continue;
-      }
-      Matcher client = CLIENT.matcher(clients);
-      while (client.find()) {
-        if (!client.group(1).endsWith(DeploymentSettings.MOVING)) {
-          unmoved.add(client.group(1));
-        }
-      }
-    }
-    if (!unmoved.isEmpty()) {
-      out.println(
-          "connected without movingTo, as CLIENT LIST shows: " + String.join(", ", unmoved));
-    } else if (!unknown.isEmpty()) {
-      out.println("clients without movingTo are unknown: " + unknown);
     }
   }
 

@@ -41,6 +41,9 @@ interface ChangedMasters {
    */
   boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out);
 
+  /** Returns the clients that run without movingTo. */
+  Unmoved unmoved();
+
   /** Returns a key that a lock left behind; empty if there is none. */
   String lockKey(int master);
 

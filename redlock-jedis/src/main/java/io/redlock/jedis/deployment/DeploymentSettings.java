@@ -203,10 +203,11 @@ public final class DeploymentSettings {
    *
    * @param without the addresses of those that are gone for good
    * @param saved the addresses of those that load nothing older than they show when they restart
+   * @param forces true if clients that do not move may be left behind
    */
-  public record Word(Collection<String> without, Collection<String> saved) {
+  public record Word(Collection<String> without, Collection<String> saved, boolean forces) {
     /** Nothing is said. */
-    public static final Word NONE = new Word(List.of(), List.of());
+    public static final Word NONE = new Word(List.of(), List.of(), false);
   }
 
   /** A command of an operator. */
@@ -337,6 +338,7 @@ public final class DeploymentSettings {
                     probe.quorum(),
                     survey.rules(),
                     gone,
+                    word.forces,
                     change,
                     settle,
                     new SecureRandom(),

@@ -143,6 +143,11 @@ final class ProbedMasters implements Adoption.Masters {
   }
 
   @Override
+  public Unmoved unmoved() {
+    return Unmoved.of(probe);
+  }
+
+  @Override
   public String lockKey(int master) {
     return ask(master, connection -> LockKeys.any(connection, keyPrefix));
   }

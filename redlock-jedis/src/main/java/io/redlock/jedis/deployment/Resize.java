@@ -38,6 +38,7 @@ final class Resize extends OperatorCommand {
       ": a master joins empty; empty it only if nobody uses it";
 
   private final Command command;
+  private final boolean forces;
   private final String wanted;
   private final Duration settle;
   private final RandomGenerator random;
@@ -64,6 +65,7 @@ final class Resize extends OperatorCommand {
 
   /**
    * @param without the masters that are gone for good
+   * @param forces true if clients that do not move may be left behind
    * @param wanted the id of the change to abort, if it is another one than that of the lists; else
    *     empty
    * @param settle the time between two masters, in which clients audit the first again
@@ -76,6 +78,7 @@ final class Resize extends OperatorCommand {
       Quorum quorum,
       TrustRules rules,
       Set<String> without,
+      boolean forces,
       String wanted,
       Duration settle,
       RandomGenerator random,
@@ -83,6 +86,7 @@ final class Resize extends OperatorCommand {
       PrintStream out) {
     super(masters, quorum, rules, without, begun, out);
     this.command = command;
+    this.forces = forces;
     this.wanted = wanted;
     this.settle = settle;
     this.random = random;
@@ -118,6 +122,9 @@ final class Resize extends OperatorCommand {
     } else if (step instanceof Step.Write write) {
       if (command == Command.PREPARE) {
         requireSameTerms(found);
+      }
+      if (command == Command.COMMIT && sets.change().reached(states).command() == Command.PREPARE) {
+        requireMoved();
       }
       if (!hasWritten) {
         found.stream().filter(each -> each.mark == null).forEach(each -> isNew(each, found, sets));
@@ -193,6 +200,17 @@ final class Resize extends OperatorCommand {
     }
     Role role = Role.of(read.index(), quorum);
     return new Found(read.index(), read.name(), read.audit(), mark, read.text(), role);
+  }
+
+  /** Stops if a client would be left behind, unless that is meant. */
+  private void requireMoved() {
+    Unmoved unmoved = masters.unmoved();
+    if (!unmoved.clients().isEmpty() && !forces) {
+      throw new Stopped(unmoved + ": run them with movingTo, or leave them behind with --force");
+    }
+    if (!unmoved.toString().isEmpty()) {
+      out.println(unmoved);
+    }
   }
 
   /** Stops if an operator changes the terms of the clients meanwhile. */

@@ -72,6 +72,8 @@ class ResizeTest {
     private List<String> future = names("a b c d e");
     private TrustRules terms = RULES;
     private Set<String> without = Set.of();
+    private Unmoved unmoved = new Unmoved(Set.of(), "");
+    private boolean forces;
     private String silent = "";
     private NodeReply failure = NodeReply.unreachable("refused connection");
 
@@ -110,6 +112,9 @@ class ResizeTest {
           failure = NodeReply.misconfigured(words[1]);
         }
         case "without" -> without = Set.copyOf(names(rest));
+        case "unmoved" -> unmoved = new Unmoved(Set.of(rest), "");
+        case "denies-names" -> unmoved = new Unmoved(Set.of(), rest);
+        case "force" -> forces = true;
         case "lists" -> {
           present = names(rest.split(" to ")[0]);
           future = names(rest.split(" to ")[1]);
@@ -185,6 +190,7 @@ class ResizeTest {
           quorum,
           RULES,
           without,
+          forces,
           change,
           SETTLE,
           random,
@@ -300,6 +306,11 @@ class ResizeTest {
     public boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out) {
       life.saved.add(names.get(master));
       return true;
+    }
+
+    @Override
+    public Unmoved unmoved() {
+      return life.unmoved;
     }
 
     @Override

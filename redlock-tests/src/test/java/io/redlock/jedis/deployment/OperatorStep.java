@@ -87,6 +87,7 @@ public record OperatorStep(
             quorum,
             rules,
             Set.of(),
+            true,
             wanted,
             Duration.ZERO,
             new SplittableRandom(0),
@@ -249,6 +250,11 @@ public record OperatorStep(
     public boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out) {
       saves = master;
       return true;
+    }
+
+    @Override
+    public Unmoved unmoved() {
+      return new Unmoved(Set.of(), "");
     }
 
     @Override

@@ -66,6 +66,7 @@ public final class SteppedResize {
             quorum,
             rules,
             Set.of(),
+            true,
             "",
             settle,
             random,
@@ -114,6 +115,11 @@ public final class SteppedResize {
     @Override
     public boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out) {
       return true;
+    }
+
+    @Override
+    public Unmoved unmoved() {
+      return new Unmoved(Set.of(), "");
     }
 
     @Override

@@ -1,0 +1,58 @@
+package io.redlock.jedis.deployment;
+
+import io.redlock.jedis.deployment.Probe.Answer;
+import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Protocol;
+
+/**
+ * The clients whose connections do not say that they run with movingTo.
+ *
+ * @param clients their names
+ * @param unknown the reason why a master does not name its clients; empty if all do
+ */
+public record Unmoved(Set<String> clients, String unknown) {
+
+  /** A named connection that runs scripts, as each of a client does once a second. */
+  private static final Pattern CLIENT =
+      Pattern.compile("(?m)^id=\\d+ .*? name=(\\S+) .*? cmd=eval(?:sha)? ");
+
+  /** Returns those that the masters name. */
+  public static Unmoved of(Probe probe) {
+    Set<String> unmoved = new TreeSet<>();
+    String unknown = "";
+    for (Answer<String> answer :
+        probe.ask(
+            (index, connection) ->
+                new String(
+                    (byte[])
+                        connection.executeCommand(
+                            new CommandArguments(Protocol.Command.CLIENT).add("LIST")),
+                    StandardCharsets.UTF_8))) {
+      String clients = answer.value();
+      if (clients == null) {
+        unknown = answer.failureText();
+        continue;
+      }
+      Matcher client = CLIENT.matcher(clients);
+      while (client.find()) {
+        if (!client.group(1).endsWith(DeploymentSettings.MOVING)) {
+          unmoved.add(client.group(1));
+        }
+      }
+    }
+    return new Unmoved(unmoved, unknown);
+  }
+
+  /** Returns a sentence; empty if all clients are known to move. */
+  @Override
+  public String toString() {
+    return !clients.isEmpty()
+        ? "connected without movingTo, as CLIENT LIST shows: " + String.join(", ", clients)
+        : unknown.isEmpty() ? "" : "clients without movingTo are unknown: " + unknown;
+  }
+}
