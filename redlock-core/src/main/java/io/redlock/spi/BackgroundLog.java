@@ -41,11 +41,13 @@ public final class BackgroundLog {
           (line, full) -> DROPPED.addAndGet(line == NOTHING ? 0 : 1));
 
   private final Logger logger;
+  private final BiConsumer<String, @Nullable Object[]> errors;
   private volatile boolean isDebugOff; // as the logger said last
   private volatile long debugAskedNanos;
 
   private BackgroundLog(Logger logger) {
     this.logger = logger;
+    this.errors = logger::error;
   }
 
   /**
@@ -85,7 +87,35 @@ public final class BackgroundLog {
 
   /** Logs a failure. The text of the arguments is made later, and by another thread. */
   public void error(String format, @Nullable Object... arguments) {
-    add(logger::error, format, arguments);
+    add(errors, format, arguments);
+  }
+
+  /** Logs a failure. Its caller needs no memory, not even for an array. */
+  public void error(String format, @Nullable Object argument) {
+    try {
+      add(errors, format, new Object[] {argument});
+    } catch (VirtualMachineError e) {
+      DROPPED.incrementAndGet();
+    }
+  }
+
+  /** Logs a failure, likewise. */
+  public void error(String format, @Nullable Object one, @Nullable Object two) {
+    try {
+      add(errors, format, new Object[] {one, two});
+    } catch (VirtualMachineError e) {
+      DROPPED.incrementAndGet();
+    }
+  }
+
+  /** Logs a failure, likewise. */
+  public void error(
+      String format, @Nullable Object one, @Nullable Object two, @Nullable Object three) {
+    try {
+      add(errors, format, new Object[] {one, two, three});
+    } catch (VirtualMachineError e) {
+      DROPPED.incrementAndGet();
+    }
   }
 
   private void add(
