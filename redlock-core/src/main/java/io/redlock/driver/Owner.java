@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * the latest after a node timeout; in a burst of requests that timeout begins anew while nodes
  * answer those before it. No thread has to wait for it.
  */
-final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
+final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable {
 
   private static final NodeReply NOT_SENT = NodeReply.unknown("not sent");
   private static final LeaseEnd EXPIRED =
@@ -118,7 +118,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
       }
     }
     if (isEnded) {
-      return apart(this::report);
+      return apart(this); // what is marked takes no memory
     }
     if (round != null) {
       return carryOn(round, nowNanos, nowWallMicros);
@@ -230,7 +230,8 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler {
   }
 
   /** Reports the end of its lease; done again if that throws. */
-  private void report() {
+  @Override
+  public void run() {
     Runnable due = report;
     try {
       Objects.requireNonNull(due).run();
