@@ -138,10 +138,17 @@ public final class JedisDialer implements Dialer {
   }
 
   private SocketWire lease() {
+    Connection leased = null;
+    SocketWire wire = null;
     ConnectingThread.mayConnect(true);
     try {
-      return new SocketWire(NodePools.lease(pool, ownsPool));
+      leased = NodePools.lease(pool, ownsPool);
+      wire = new SocketWire(leased);
+      return wire;
     } finally {
+      if (leased != null && wire == null) { // no memory: the pool would always count it
+        pool.returnBrokenResource(leased);
+      }
       ConnectingThread.mayConnect(false);
     }
   }
