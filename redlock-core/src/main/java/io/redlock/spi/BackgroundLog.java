@@ -94,7 +94,7 @@ public final class BackgroundLog {
   public void error(String format, @Nullable Object argument) {
     try {
       add(errors, format, new Object[] {argument});
-    } catch (VirtualMachineError e) {
+    } catch (Error e) {
       DROPPED.incrementAndGet();
     }
   }
@@ -103,7 +103,7 @@ public final class BackgroundLog {
   public void error(String format, @Nullable Object one, @Nullable Object two) {
     try {
       add(errors, format, new Object[] {one, two});
-    } catch (VirtualMachineError e) {
+    } catch (Error e) {
       DROPPED.incrementAndGet();
     }
   }
@@ -113,7 +113,7 @@ public final class BackgroundLog {
       String format, @Nullable Object one, @Nullable Object two, @Nullable Object three) {
     try {
       add(errors, format, new Object[] {one, two, three});
-    } catch (VirtualMachineError e) {
+    } catch (Error e) {
       DROPPED.incrementAndGet();
     }
   }
@@ -124,7 +124,7 @@ public final class BackgroundLog {
     try {
       line = () -> write(level, format, arguments);
       WRITER.execute(line);
-    } catch (VirtualMachineError e) { // mostly no memory: a line is not worth a lease
+    } catch (Error e) { // mostly no memory: a line is not worth a lease
       if (line == null || !LINES.contains(line)) { // else the next one starts a thread
         DROPPED.incrementAndGet();
       }
@@ -164,7 +164,7 @@ public final class BackgroundLog {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return false;
-    } catch (VirtualMachineError e) {
+    } catch (Error e) {
       return false; // no thread could be started
     }
   }
