@@ -4,7 +4,6 @@ import io.redlock.LeaseEnd;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -13,32 +12,23 @@ import org.jspecify.annotations.Nullable;
  * user's executor, because an executor may run it at once. Losses have threads of their own, so
  * that no other user code delays them.
  */
-final class Callbacks extends Agenda.Item {
+final class Callbacks {
 
-  private final SystemSources.Threads losses;
-  private final SystemSources.Threads others;
+  private final CallbackQueue losses;
+  private final CallbackQueue others;
   private final Executor executor;
   private final boolean direct;
-
-  private @Nullable Callback stranded; // guarded by this; the first of those without a thread
-  private @Nullable Callback lastStranded; // guarded by this
 
   /**
    * @param executor runs user code; {@code Runnable::run} for the threads of this object
    * @param direct true to call the executor at once, on the current thread; for simulations
    */
   Callbacks(
-      Executor executor,
-      boolean direct,
-      Agenda agenda,
-      SystemSources.Threads losses,
-      SystemSources.Threads others) {
-    super(agenda);
-    this.losses = losses;
-    this.others = others;
+      Executor executor, boolean direct, Agenda agenda, WorkerPool losses, WorkerPool others) {
+    this.losses = new CallbackQueue(losses, agenda);
+    this.others = new CallbackQueue(others, agenda);
     this.executor = executor;
     this.direct = direct;
-    enter();
   }
 
   /** Returns true if the executor is called at once. */
@@ -48,13 +38,13 @@ final class Callbacks extends Agenda.Item {
 
   /** Warns of callbacks that have run for so long. Called about once a second. */
   void check(long longNanos) {
-    losses.check(longNanos);
-    others.check(longNanos);
+    losses.threads().check(longNanos);
+    others.threads().check(longNanos);
   }
 
   /** Keeps threads for listeners, which each use one at most: no result waits for them. */
   void addThreads(int listeners) {
-    others.add(listeners);
+    others.threads().add(listeners);
   }
 
   /** Runs user code that handles the loss of a lease. */
@@ -96,52 +86,13 @@ final class Callbacks extends Agenda.Item {
     }
   }
 
-  private void deliver(SystemSources.Threads threads, Callback callback) {
-    callback.threads = threads;
+  private void deliver(CallbackQueue queue, Callback callback) {
+    callback.queue = queue;
     if (direct) {
       callback.run();
     } else {
-      start(callback);
+      queue.add(callback);
     }
-  }
-
-  /** Starts a thread for a callback now or later. Never throws. */
-  private void start(Callback callback) {
-    try {
-      callback.threads.execute(callback);
-    } catch (Throwable e) { // no memory for a thread
-      strand(callback);
-      Log.failure(this, e);
-    }
-  }
-
-  private void strand(Callback callback) {
-    synchronized (this) {
-      if (lastStranded == null) {
-        stranded = callback;
-      } else {
-        lastStranded.next = callback;
-      }
-      lastStranded = callback;
-    }
-    again();
-  }
-
-  @Override
-  boolean step(long nowNanos, long nowWallMicros) {
-    Callback first;
-    synchronized (this) {
-      first = stranded;
-      if (first == null) {
-        return rests(nowNanos, Agenda.NEVER);
-      }
-    }
-    first.threads.execute(first);
-    synchronized (this) {
-      stranded = first.next;
-      lastStranded = stranded == null ? null : lastStranded;
-    }
-    return true;
   }
 
   private boolean handOver(Callback callback) {
@@ -158,15 +109,14 @@ final class Callbacks extends Agenda.Item {
    * User code that runs once, even if an executor accepts it and then throws. Its first run hands
    * it to the executor, and the next run is that of the executor.
    */
-  private class Callback extends AtomicInteger implements Runnable {
+  private class Callback extends CallbackQueue.Task {
     private static final long serialVersionUID = 1;
 
     static final int HANDED_OVER = 1;
     private static final int RUN = 2;
 
     private final transient Runnable userCode;
-    private transient SystemSources.Threads threads = others;
-    private transient @Nullable Callback next; // guarded by Callbacks.this; while it is stranded
+    private transient CallbackQueue queue = others;
 
     Callback(Runnable userCode) {
       this.userCode = userCode;
@@ -179,7 +129,7 @@ final class Callbacks extends Agenda.Item {
           return;
         }
         if (direct) {
-          start(this);
+          queue.add(this);
           return;
         }
       }
@@ -226,10 +176,5 @@ final class Callbacks extends Agenda.Item {
         future.completeExceptionally(e);
       }
     }
-  }
-
-  @Override
-  public String toString() {
-    return "the threads for callbacks";
   }
 }

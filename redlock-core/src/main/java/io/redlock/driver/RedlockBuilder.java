@@ -39,9 +39,8 @@ public final class RedlockBuilder implements RedlockSettings {
   private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
 
   final List<LockNode> nodes;
-  SystemSources.Threads losses = new SystemSources.Threads(LibraryThread.named("redlock-losses"));
-  SystemSources.Threads others =
-      new SystemSources.Threads(LibraryThread.named("redlock-callbacks"));
+  WorkerPool losses = new WorkerPool(LibraryThread.named("redlock-losses"));
+  WorkerPool others = new WorkerPool(LibraryThread.named("redlock-callbacks"));
 
   private @Nullable List<LockNode> future;
   private RetryStrategy retryStrategy = RetryStrategy.jitteredBackoff();

@@ -6,18 +6,13 @@ import io.redlock.spi.Ticker;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ForkJoinPool;
-import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor.DiscardPolicy;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -52,128 +47,6 @@ final class SystemSources {
       secure.nextBytes(bits);
       return hex.formatHex(bits);
     };
-  }
-
-  /**
-   * A few threads for code that may block; one that waits in a future is replaced meanwhile. A
-   * thread starts when all others are busy, and ends when it is idle, about a second later.
-   */
-  static class Threads {
-
-    static final int MOST = 4;
-
-    private static final int MOST_WAITING = 256;
-    private static final long MAKING_NANOS = 50_000;
-
-    private final ThreadFactory factory;
-    private int most = MOST; // set before the first task
-    private final Set<Worker> workers = ConcurrentHashMap.newKeySet();
-    private volatile @Nullable ForkJoinPool pool; // null until it is used
-
-    /**
-     * @param factory makes threads that inherit nothing from the caller; each makes one of the pool
-     *     which is like it
-     */
-    Threads(ThreadFactory factory) {
-      this.factory = factory;
-    }
-
-    /** Allows so many more threads, before the first task. */
-    void add(int more) {
-      most += more;
-    }
-
-    /**
-     * Runs the task later. Throws if it needs a thread and none can be started; perhaps it runs all
-     * the same.
-     */
-    void execute(Runnable task) {
-      ForkJoinPool used = pool;
-      if (used == null) {
-        used =
-            new ForkJoinPool(
-                most,
-                this::worker,
-                null,
-                true,
-                most,
-                most + MOST_WAITING,
-                most,
-                full -> true,
-                1,
-                TimeUnit.SECONDS);
-        pool = used;
-      }
-      try {
-        used.execute(() -> ((Worker) Thread.currentThread()).run(task));
-      } catch (Throwable e) {
-        pool = null; // it would start no thread for what comes next
-        throw e;
-      }
-    }
-
-    private ForkJoinWorkerThread worker(ForkJoinPool of) {
-      AtomicReference<@Nullable Worker> made = new AtomicReference<>();
-      Thread maker = factory.newThread(() -> made.set(new Worker(of)));
-      maker.start();
-      while (maker.isAlive()) { // a pool's thread that waits in a future would ask for another one
-        LockSupport.parkNanos(MAKING_NANOS);
-      }
-      Worker worker = made.get();
-      if (worker == null) {
-        throw new OutOfMemoryError("no thread could be made for callbacks");
-      }
-      return worker;
-    }
-
-    /** Warns of each task that has run for so long, once. Called about once a second. */
-    void check(long longNanos) {
-      workers.forEach(worker -> worker.check(longNanos));
-    }
-
-    private final class Worker extends ForkJoinWorkerThread {
-      private volatile @Nullable Runnable task;
-      private volatile long sinceNanos;
-      private @Nullable Runnable told; // used by the checks only
-
-      Worker(ForkJoinPool of) {
-        super(of);
-        Thread maker = Thread.currentThread();
-        setName(maker.getName());
-        setContextClassLoader(maker.getContextClassLoader());
-        setUncaughtExceptionHandler(maker.getUncaughtExceptionHandler());
-        workers.add(this);
-      }
-
-      void run(Runnable next) {
-        sinceNanos = TICKER.monotonicNanos();
-        task = next;
-        try {
-          next.run();
-        } finally { // if it throws, which it does not, this thread ends
-          task = null;
-          Thread.interrupted(); // an interrupt that user code left must not reach other user code
-        }
-      }
-
-      void check(long longNanos) {
-        Runnable running = task;
-        if (running != null
-            && running != told
-            && TICKER.monotonicNanos() - sinceNanos > longNanos) {
-          told = running;
-          Log.LOG.warn(
-              "A callback on {} runs for longer than a ttl, and delays others: {}",
-              getName(),
-              List.of(getStackTrace()));
-        }
-      }
-
-      @Override
-      protected void onTermination(@Nullable Throwable why) {
-        workers.remove(this);
-      }
-    }
   }
 
   /**

@@ -162,8 +162,8 @@ final class Bed {
         executor,
         direct,
         agenda,
-        new SystemSources.Threads(LibraryThread.named("redlock-losses")),
-        new SystemSources.Threads(LibraryThread.named("redlock-callbacks")));
+        new WorkerPool(LibraryThread.named("redlock-losses")),
+        new WorkerPool(LibraryThread.named("redlock-callbacks")));
   }
 
   /** Returns true if the caller was called by this method, however indirectly. */

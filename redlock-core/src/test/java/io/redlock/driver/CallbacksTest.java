@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.scenes.KeptLog;
@@ -11,7 +12,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -111,42 +114,73 @@ class CallbacksTest {
 
   @Test
   void callbackForWhichThereIsNoThreadIsDeliveredWhenThereIs() throws Exception {
-    SystemSources.Threads none =
-        new SystemSources.Threads(
-            task -> {
-              refusals.add(task);
-              if (refusals.size() <= 3) {
-                throw new OutOfMemoryError("unable to create native thread");
-              }
-              return new Thread(task);
-            });
-    Callbacks callbacks = new Callbacks(Runnable::run, false, agenda, none, none);
+    ThreadFactory none =
+        task -> {
+          refusals.add(task);
+          if (refusals.size() <= 4) {
+            throw new OutOfMemoryError("unable to create native thread");
+          }
+          return new Thread(task);
+        };
+    Callbacks callbacks =
+        new Callbacks(Runnable::run, false, agenda, new WorkerPool(none), new WorkerPool(none));
     CompletableFuture<String> told = new CompletableFuture<>();
     ofLoss(callbacks, () -> told.complete("told"));
     callbacks.other(told::join);
     assertEquals(2, refusals.size());
     assertEquals(1, time.tasks());
     time.passMillis(0);
-    assertEquals(3, refusals.size());
+    assertEquals(4, refusals.size());
     time.passMillis(50);
-    assertTrue(refusals.size() > 3);
+    assertTrue(refusals.size() > 4);
     assertEquals("told", told.get(60, TimeUnit.SECONDS));
     assertEquals(0, time.tasks());
     assertTrue(told.isDone());
   }
 
+  /**
+   * A thread of JDK 17's pool takes a task, starts a thread for the next one, then runs its own.
+   */
+  @Test
+  void callbackOfAThreadThatEndsBecauseTheNextCannotStartIsDelivered() throws Exception {
+    CountDownLatch delivered = new CountDownLatch(2);
+    List<Runnable> second = new ArrayList<>();
+    AtomicInteger made = new AtomicInteger();
+    ThreadFactory none =
+        task -> {
+          if (made.incrementAndGet() == 2) {
+            throw new OutOfMemoryError("unable to create native thread");
+          }
+          second.forEach(Runnable::run);
+          second.clear();
+          return new Thread(task);
+        };
+    Callbacks callbacks =
+        new Callbacks(Runnable::run, false, agenda, new WorkerPool(none), new WorkerPool(none));
+    second.add(() -> ofLoss(callbacks, delivered::countDown)); // behind the first, by its thread
+    ofLoss(callbacks, delivered::countDown);
+    assertTimeoutPreemptively(
+        Duration.ofMinutes(1),
+        () -> {
+          while (!delivered.await(10, TimeUnit.MILLISECONDS)) {
+            time.passMillis(50);
+          }
+        });
+  }
+
   @Test
   void callbacksAreDeliveredAfterMemoryWasShortForSeconds() throws Exception {
     boolean[] isShort = {true};
-    SystemSources.Threads threads =
-        new SystemSources.Threads(
-            task -> {
-              if (isShort[0]) {
-                throw new OutOfMemoryError("unable to create native thread");
-              }
-              return new Thread(task);
-            });
-    Callbacks callbacks = new Callbacks(task -> task.run(), false, agenda, threads, threads);
+    ThreadFactory factory =
+        task -> {
+          if (isShort[0]) {
+            throw new OutOfMemoryError("unable to create native thread");
+          }
+          return new Thread(task);
+        };
+    Callbacks callbacks =
+        new Callbacks(
+            Runnable::run, false, agenda, new WorkerPool(factory), new WorkerPool(factory));
     time.watch(agenda::check);
     CountDownLatch delivered = new CountDownLatch(3);
     CompletableFuture<String> internal = new CompletableFuture<>();

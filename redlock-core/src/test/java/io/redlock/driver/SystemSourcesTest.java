@@ -137,9 +137,8 @@ class SystemSourcesTest {
   @Test
   void threadThatEndsWhileItMakesOneForCallbacksHoldsNobodyUp() throws InterruptedException {
     AtomicInteger deaths = new AtomicInteger(1);
-    SystemSources.Threads threads =
-        new SystemSources.Threads(
-            body -> new Thread(() -> dieOrRun(deaths.getAndDecrement() > 0, body)));
+    WorkerPool threads =
+        new WorkerPool(body -> new Thread(() -> dieOrRun(deaths.getAndDecrement() > 0, body)));
     assertTimeoutPreemptively(
         Duration.ofMinutes(1),
         () -> assertThrows(OutOfMemoryError.class, () -> threads.execute(() -> {})));

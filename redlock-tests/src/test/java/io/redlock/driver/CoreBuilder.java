@@ -21,10 +21,10 @@ public final class CoreBuilder {
     builder.others = threads(starter);
   }
 
-  private static SystemSources.Threads threads(Executor starter) {
-    return new SystemSources.Threads(Thread::new) {
+  private static WorkerPool threads(Executor starter) {
+    return new WorkerPool(Thread::new) {
       @Override
-      void execute(Runnable task) {
+      public void execute(Runnable task) {
         starter.execute(task);
       }
     };

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The threads that run user code. */
 @Timeout(300)
-class ThreadsTest {
+class WorkerPoolTest {
 
   private final AtomicInteger started = new AtomicInteger();
   private final Set<Thread> ran = ConcurrentHashMap.newKeySet();
@@ -33,7 +33,7 @@ class ThreadsTest {
 
   private final CountDownLatch never = new CountDownLatch(1);
 
-  private final SystemSources.Threads threads = new SystemSources.Threads(this::newThread);
+  private final WorkerPool threads = new WorkerPool(this::newThread);
 
   private Thread newThread(Runnable task) {
     Thread thread = LibraryThread.named("test").newThread(task);
@@ -105,7 +105,7 @@ class ThreadsTest {
             block();
           });
     }
-    for (int task = 0; task < SystemSources.Threads.MOST; task++) {
+    for (int task = 0; task < WorkerPool.MOST; task++) {
       soon(running.get(task));
     }
     assertEquals(4, started.get());
@@ -183,14 +183,14 @@ class ThreadsTest {
       assertTrue(ran.await(60, TimeUnit.SECONDS));
     }
     long idleSeconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - startNanos);
-    long most = SystemSources.Threads.MOST * (1 + idleSeconds);
+    long most = WorkerPool.MOST * (1 + idleSeconds);
     assertTrue(started.get() <= most, started.get() + " threads were started");
   }
 
   @Test
   void tasksThatThrowDoNotUseUpTheThreads() throws Exception {
     Error failure = new OutOfMemoryError("in the log");
-    for (int task = 1; task <= 2 * SystemSources.Threads.MOST; task++) {
+    for (int task = 1; task <= 2 * WorkerPool.MOST; task++) {
       threads.execute(
           () -> {
             throw failure;
