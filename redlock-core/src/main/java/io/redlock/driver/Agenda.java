@@ -309,9 +309,9 @@ final class Agenda {
     }
   }
 
-  /** Sets the timer, if it could not be set when it should have been. */
+  /** Sets the timer, if it could not be set when it should have been, or if it is late. */
   synchronized void check() {
-    if (strikesNanos == NEVER) {
+    if (strikesNanos == NEVER || elapsedNanos() - strikesNanos > TICK_NANOS) {
       arm();
     }
   }

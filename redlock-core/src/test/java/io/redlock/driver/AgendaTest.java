@@ -131,6 +131,16 @@ class AgendaTest {
   }
 
   @Test
+  void timerThatIsLostIsSetByTheNextCheck() {
+    time.watch(agenda::check);
+    new Task("task").at(500);
+    time.loseTasks();
+    time.passWithChecks(Duration.ofSeconds(1));
+    time.passMillis(0);
+    assertEquals(List.of("task at 1000"), done);
+  }
+
+  @Test
   void stepThatFailsIsDoneAgainWithTheNextStrikeAndHoldsUpNobody() {
     Task task = new Task("task");
     Task other = new Task("other");

@@ -134,6 +134,11 @@ final class FakeTime implements Ticker, Scheduler {
     whenAwaited.run();
   }
 
+  /** Loses all tasks, as a thread does that ends before it runs what it took. */
+  void loseTasks() {
+    tasks.clear();
+  }
+
   int tasks() {
     return tasks.size();
   }
