@@ -114,6 +114,31 @@ final class Bed {
       Executor callbackExecutor,
       @Nullable RedlockListener listener,
       RetryStrategy retryStrategy) {
+    this(quorum, listener, retryStrategy, agenda -> callbacks(callbackExecutor, true, agenda));
+  }
+
+  /** Returns a bed whose callbacks need a thread, which starts after the action, and at once. */
+  static Bed withThreads(int size, Runnable whenOneStarts) {
+    WorkerPool threads =
+        new WorkerPool(Thread::new) {
+          @Override
+          public void execute(Runnable task) {
+            whenOneStarts.run();
+            task.run();
+          }
+        };
+    return new Bed(
+        Quorum.of(size),
+        null,
+        RetryStrategy.jitteredBackoff(),
+        agenda -> new Callbacks(Runnable::run, false, agenda, threads, threads));
+  }
+
+  private Bed(
+      Quorum quorum,
+      @Nullable RedlockListener listener,
+      RetryStrategy retryStrategy,
+      Function<Agenda, Callbacks> callbacks) {
     for (int node = 0; node < quorum.nodes(); node++) {
       nodes.add(new ScriptedNode(String.valueOf((char) ('a' + node)), journal));
     }
@@ -149,7 +174,7 @@ final class Bed {
             new SplittableRandom(7),
             new OwnerIds("", () -> ownerIds.get()),
             retryStrategy,
-            callbacks(callbackExecutor, true, agenda),
+            callbacks.apply(agenda),
             List.of(listener == null ? new Recorder() : listener),
             agenda);
     redlock = new QuorumRedlock(context);

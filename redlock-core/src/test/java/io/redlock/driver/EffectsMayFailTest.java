@@ -18,7 +18,9 @@ class EffectsMayFailTest {
 
   @RegisterExtension private final KeptLog log = new KeptLog();
 
-  /** Effects that fail so many times, from one of them on: sends, timers, clocks, memory. */
+  /**
+   * Effects that fail so many times, from one of them on: sends, timers, clocks, memory, threads.
+   */
   private static final class Effects implements Runnable {
     private final int from;
     private final int times;
@@ -127,7 +129,8 @@ class EffectsMayFailTest {
 
   /** Returns true if an effect failed. A life that was drawn has impossible commands, too. */
   private static boolean play(List<String> life, Effects effects, boolean isDrawn) {
-    ServiceLife played = new ServiceLife();
+    Runnable[] effect = {effects};
+    ServiceLife played = new ServiceLife(() -> effect[0].run());
     played.whenMemoryIsTaken(effects);
     for (String command : life) {
       String[] words = command.split(" ", 2);
@@ -140,7 +143,8 @@ class EffectsMayFailTest {
         } // else it failed for that, or what came before did, and it has become impossible
       }
     }
-    played.whenMemoryIsTaken(() -> {});
+    effect[0] = () -> {};
+    played.whenMemoryIsTaken(effect[0]);
     try {
       played.assertAllEnds();
     } catch (AssertionError e) {

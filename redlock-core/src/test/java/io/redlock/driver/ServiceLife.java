@@ -58,10 +58,19 @@ final class ServiceLife implements Scenes.Actor {
   private final List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
   private final Deque<Runnable> callbacks = new ArrayDeque<>();
   private final List<String> asked = new ArrayList<>();
-  private Bed bed = new Bed(3);
+  private Bed bed;
   private int written;
   private int heard;
   private int shown;
+
+  ServiceLife() {
+    bed = new Bed(3);
+  }
+
+  /** Runs the action whenever a thread starts for a callback. */
+  ServiceLife(Runnable whenThreadStarts) {
+    bed = Bed.withThreads(3, whenThreadStarts);
+  }
 
   /** Runs an action, which may say that there is none, wherever memory may be taken, and beside. */
   void whenMemoryIsTaken(Runnable action) {
