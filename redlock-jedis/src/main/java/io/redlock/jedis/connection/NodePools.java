@@ -108,7 +108,7 @@ public final class NodePools {
   public static ConnectionPool open(
       NodeAddress address, @Nullable JedisClientConfig base, String clientName, Duration patience) {
     GenericObjectPoolConfig<Connection> pool = new GenericObjectPoolConfig<>();
-    pool.setMaxTotal(CONNECTIONS);
+    pool.setMaxTotal(-1); // lanes bound it; a pool short of memory counts what it never lent
     pool.setMaxIdle(CONNECTIONS); // less would close and open connections all the time
     pool.setMaxWait(patience);
     pool.setJmxEnabled(false);
