@@ -5,9 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
-import io.redlock.jedis.lane.LaneBed.Asked;
+import io.redlock.jedis.lane.LaneLife.Asked;
 import io.redlock.scenes.KeptLog;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -25,23 +24,19 @@ class LanePropertiesTest {
   void everythingIsAnsweredOnceWheneverItIsClosed() {
     for (long seed = 0; seed < 500; seed++) {
       SplittableRandom random = new SplittableRandom(seed);
-      LaneBed each = new LaneBed().start();
-      List<Asked> asked = new ArrayList<>();
+      LaneLife each = new LaneLife();
+      each.play("start");
       List<Asked> taken = new ArrayList<>();
       for (int i = 0; i < 40; i++) {
-        befall(each, random, asked, taken);
+        befall(each, random, taken);
       }
-      each.came();
-      each.close().pass(LaneBed.NODE_TIMEOUT_MILLIS);
+      List<String> came = each.play("close; pass " + LaneLife.NODE_TIMEOUT_MILLIS);
       String where = "seed " + seed;
-      assertEquals(State.CLOSED, each.state(), where);
-      assertEquals(1, each.came().stream().filter("closed"::equals).count(), where);
-      asked.removeAll(taken);
-      for (Asked request : asked) {
-        assertEquals(1, request.answers.size(), where + " " + request.label);
-      }
-      for (Asked request : taken) {
-        assertEquals(List.of(), request.answers, where);
+      assertEquals(State.CLOSED, each.status().state(), where);
+      assertEquals(1, came.stream().filter("closed"::equals).count(), where);
+      for (Asked request : each.asked) {
+        int answers = taken.contains(request) ? 0 : 1;
+        assertEquals(answers, request.answers.size(), where + " " + request.label);
       }
       assertTrue(each.machine.isIdle(), where);
       assertFalse(each.machine.hasMore(), where);
@@ -49,67 +44,46 @@ class LanePropertiesTest {
   }
 
   /** Something happens, most often something usual. */
-  private static void befall(
-      LaneBed each, SplittableRandom random, List<Asked> asked, List<Asked> taken) {
-    boolean isDue = each.due() > 0 && random.nextInt(3) == 0;
+  private static void befall(LaneLife each, SplittableRandom random, List<Asked> taken) {
+    boolean isDue = each.isAnswerDue() && random.nextInt(3) == 0;
     switch (random.nextInt(16)) {
-      case 0, 1, 2 -> asked.add(each.grant("a"));
-      case 3, 4 -> asked.add(each.release("b"));
-      case 5 -> asked.add(each.giveUpTicket("c"));
+      case 0, 1, 2 -> each.play("grant a");
+      case 3, 4 -> each.play("release b");
+      case 5 -> each.play("withdraw c");
       case 6 -> {
-        Asked one = asked.isEmpty() ? each.grant("d") : asked.get(random.nextInt(asked.size()));
-        if (!asked.contains(one)) {
-          asked.add(one);
+        if (each.asked.isEmpty()) {
+          each.play("grant d");
         }
+        Asked one = each.asked.get(random.nextInt(each.asked.size()));
         if (one.answers.isEmpty() && one.withdraw()) {
           taken.add(one);
         }
       }
-      case 7, 8 -> each.pass(random.nextInt(600));
-      case 9, 10 -> {
-        if (each.came().contains("dial")) {
-          each.connect();
-        }
-        each.answerAll();
-      }
-      case 11 -> each.hang(random.nextInt(4_000)).tick();
-      case 12 -> {
-        if (isDue) {
-          each.answerNoScript();
-        }
-      }
-      case 13 -> {
-        if (isDue) {
-          each.answerError("BUSY");
-        }
-      }
-      case 14 -> {
-        if (random.nextInt(4) == 0) {
-          each.lose(new IOException("reset"));
-        }
-      }
-      default -> {
-        if (random.nextInt(8) == 0) {
-          each.breakDown(new OutOfMemoryError("heap"));
-        }
-      }
+      case 7, 8 -> each.play("pass " + random.nextInt(600));
+      case 9, 10 -> each.play(each.isDialled ? "connect; all" : "all");
+      case 11 -> each.play("hang " + random.nextInt(4_000) + "; tick");
+      case 12 -> each.play(isDue ? "noscript" : "more?");
+      case 13 -> each.play(isDue ? "error BUSY" : "more?");
+      case 14 -> each.play(random.nextInt(4) == 0 ? "lose" : "more?");
+      default -> each.play(random.nextInt(8) == 0 ? "broken" : "more?");
     }
   }
 
   @ParameterizedTest
   @ValueSource(ints = {80, 150, 400, 999, 1_500, 5_000})
   void auditsGoOnAfterASilenceOfAnyLength(int silenceMillis) {
-    LaneBed bed = new LaneBed(3, true).others(2).up();
+    LaneLife life = new LaneLife();
+    life.play("three; others 2; up");
+    String answered = "all; pass " + LaneLife.WATCH_MILLIS + "; all";
     for (int round = 0; round < 20; round++) {
       for (int i = 0; i < silenceMillis / 10; i++) {
-        bed.grant("a");
-        bed.pass(10);
+        life.play("grant a; pass 10");
       }
-      bed.answerAll().pass(LaneBed.WATCH_MILLIS).answerAll().came();
-      bed.pass(1_000);
-      assertTrue(String.join(" ", bed.came()).contains("write audit"), "round " + round);
-      bed.answerAll().pass(LaneBed.WATCH_MILLIS).answerAll();
-      assertEquals(State.UP, bed.state());
+      life.play(answered);
+      String came = life.play("pass 1000").toString();
+      assertTrue(came.contains("write audit"), "round " + round);
+      life.play(answered);
+      assertEquals(State.UP, life.status().state());
     }
   }
 
@@ -117,11 +91,11 @@ class LanePropertiesTest {
   void auditsNeverEndWhateverHappens() {
     for (long seed = 0; seed < 300; seed++) {
       SplittableRandom random = new SplittableRandom(seed);
-      LaneBed each = new LaneBed(3, true).others(2).up();
-      List<Asked> asked = new ArrayList<>();
+      LaneLife each = new LaneLife();
+      each.play("three; others 2; up");
       try {
         for (int i = 0; i < 60; i++) {
-          befall(each, random, asked, new ArrayList<>());
+          befall(each, random, new ArrayList<>());
         }
         recover(each);
       } catch (AssertionError | RuntimeException e) {
@@ -131,20 +105,13 @@ class LanePropertiesTest {
   }
 
   /** From here on the node answers at once: the lane is up, and audits once a second. */
-  private static void recover(LaneBed each) {
+  private static void recover(LaneLife each) {
     for (int i = 0; i < 400; i++) {
-      each.pass(10);
-      if (each.came().contains("dial")) {
-        each.connect();
-      }
-      each.answerAll();
+      each.play("pass 10");
+      each.play(each.isDialled ? "connect; all" : "all");
     }
-    assertEquals(State.UP, each.state(), each.status()::toString);
-    each.came();
-    for (int i = 0; i < 301; i++) {
-      each.pass(10).answerAll();
-    }
-    long audits = each.came().stream().filter(text -> text.startsWith("write audit")).count();
-    assertTrue(audits >= 3, audits + " audits in three seconds");
+    assertEquals(State.UP, each.status().state(), each.status()::toString);
+    String came = each.play("prompt 3; pass 10").toString();
+    assertTrue(came.matches(".*audits: ([3-9]|\\d{2,}).*"), came);
   }
 }

@@ -1,7 +1,7 @@
 package io.redlock.jedis.lane;
 
 import io.redlock.NodeStatus;
-import io.redlock.jedis.lane.LaneBed.TestWire;
+import io.redlock.jedis.lane.LaneLife.TestWire;
 import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.LockNode;
