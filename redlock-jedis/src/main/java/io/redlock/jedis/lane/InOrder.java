@@ -5,21 +5,27 @@ import static io.redlock.jedis.lane.LaneLog.LOG;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Work that is done in the order in which it was added, by one thread at a time and under no lock.
- * Thread-safe.
+ * Work that is done in the order in which it was added, by one thread at a time and under no lock:
+ * the reports of a machine, which may block nobody but each other. Thread-safe.
  */
 final class InOrder {
 
   private final String node;
+  private final Consumer<Runnable> effects;
   private final ReentrantLock lock = new ReentrantLock();
   private final Queue<Runnable> work = new ArrayDeque<>(); // guarded by lock
   private boolean working; // guarded by lock
 
-  InOrder(String node) {
+  /**
+   * @param effects takes the doing of what was added
+   */
+  InOrder(String node, Consumer<Runnable> effects) {
     this.node = node;
+    this.effects = effects;
   }
 
   void add(Runnable piece) {
@@ -29,6 +35,7 @@ final class InOrder {
     } finally {
       lock.unlock();
     }
+    effects.accept(this::run);
   }
 
   /** Does the work that there is, unless another thread does it. */

@@ -33,7 +33,7 @@ final class LaneCalls {
   static final int REQUESTS_A_LOOK = 32;
 
   private final long releaseLifeNanos;
-  private final Consumer<LaneEffect> effects;
+  private final Consumer<Runnable> effects;
   private Queue<Call> queue = new ArrayDeque<>();
   private final Queue<Call> looks = new ArrayDeque<>(); // sent after the queue
   private int queued; // calls in these two that are not over
@@ -47,7 +47,7 @@ final class LaneCalls {
    * @param releaseLifeNanos the time after which a release that could not be sent is pointless
    * @param effects receives the answers to deliver
    */
-  LaneCalls(long releaseLifeNanos, Consumer<LaneEffect> effects) {
+  LaneCalls(long releaseLifeNanos, Consumer<Runnable> effects) {
     this.releaseLifeNanos = releaseLifeNanos;
     this.effects = effects;
   }
@@ -226,7 +226,7 @@ final class LaneCalls {
 
   private void decide(Call call, NodeReply reply) {
     if (call.state != Call.State.OVER) {
-      effects.accept(shell -> shell.answer(call)); // first, because it may run out of memory
+      effects.accept(call::deliver); // first, because it may run out of memory
       call.decide(reply);
     }
   }

@@ -88,7 +88,8 @@ final class LaneConnection {
   private final LaneCalls calls;
   private final Audits audits;
   private final LaneTicks ticks;
-  private final Consumer<LaneEffect> effects;
+  private final LaneShell shell;
+  private final Consumer<Runnable> effects;
   private final ObjLongConsumer<NodeReply> abandon;
   private final Introduction introduction;
   private final NodeReply silence;
@@ -114,7 +115,8 @@ final class LaneConnection {
       LaneCalls calls,
       Audits audits,
       LaneTicks ticks,
-      Consumer<LaneEffect> effects,
+      LaneShell shell,
+      Consumer<Runnable> effects,
       ObjLongConsumer<NodeReply> abandon) {
     this.settings = settings;
     this.clock = clock;
@@ -122,6 +124,7 @@ final class LaneConnection {
     this.calls = calls;
     this.audits = audits;
     this.ticks = ticks;
+    this.shell = shell;
     this.effects = effects;
     this.abandon = abandon;
     this.introduction = new Introduction(trust, audits, calls);
@@ -180,7 +183,7 @@ final class LaneConnection {
       audits.hasten(nowNanos); // there may be a quorum by now
     }
     calls.putReleasesFirst();
-    effects.accept(LaneEffect.Shell::attempted);
+    effects.accept(shell::attempted);
   }
 
   /** Answers what waits for a node that must not vote: it may be the same server as another one. */
@@ -213,7 +216,7 @@ final class LaneConnection {
   private void leave(boolean isWhole) {
     if (batch != null) {
       Wire wire = batch.wire;
-      effects.accept(shell -> shell.end(wire, isWhole));
+      effects.accept(() -> wire.end(isWhole));
     }
     batch = null;
     open = false;
@@ -368,7 +371,7 @@ final class LaneConnection {
     }
     if (call.invocation().hasTicket()
         && (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT)) {
-      effects.accept(LaneEffect.Shell::listen);
+      effects.accept(shell::listen);
     }
     health.answered(call.script, answer, nowNanos - call.sinceNanos, nowNanos);
     return answer;

@@ -290,12 +290,12 @@ final class LaneHealth {
     if (condition.state == State.SILENT && isLong && !silenceIsLong) {
       silenceIsLong = true;
       String reason = condition.reason;
-      report(() -> LOG.warn("node {} is SILENT: {}", node, reason));
+      reports.accept(() -> LOG.warn("node {} is SILENT: {}", node, reason));
     } else if (condition.state == State.UP && isLong && flaps > 0) {
       int lost = flaps;
       flaps = 0;
       if (lost >= FLAPS_LOGGED) {
-        report(() -> LOG.warn("node {} is UP again, and lost {} connections", node, lost));
+        reports.accept(() -> LOG.warn("node {} is UP again, and lost {} connections", node, lost));
       }
     }
   }
@@ -360,7 +360,7 @@ final class LaneHealth {
       Duration silence = Duration.ofNanos(after.sinceNanos - sinceBefore);
       int lost = flaps;
       silenceIsLong = false;
-      report(
+      reports.accept(
           () -> {
             if (isShort && after.state == State.UP) {
               LOG.info("node {} was SILENT for {}", node, Brief.duration(silence));
@@ -370,10 +370,6 @@ final class LaneHealth {
             observer.onStateChange(status);
           });
     }
-  }
-
-  private void report(Runnable report) {
-    reports.accept(report);
   }
 
   private void log(State before, NodeStatus after, int lost) {

@@ -9,8 +9,6 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Ticker;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
@@ -41,7 +39,8 @@ final class LaneMachine implements MachineShell.Machine {
 
   private final LaneSettings settings;
   private final RandomGenerator random;
-  private final Consumer<Runnable> inOrder;
+  private final LaneShell shell;
+  private final Consumer<Runnable> effects;
   private final LaneHealth health;
   private final LaneCalls calls;
   private final Audits audits;
@@ -49,8 +48,6 @@ final class LaneMachine implements MachineShell.Machine {
   private final LaneConnection connection;
 
   private Phase phase = Phase.NEW;
-  private List<LaneEffect> effects = new ArrayList<>(4);
-
   private int failures;
   private long connectByNanos; // requests wait no longer for a connection
   private long dialNanos;
@@ -59,7 +56,8 @@ final class LaneMachine implements MachineShell.Machine {
   private long closeByNanos;
 
   /**
-   * @param inOrder keeps what is to be reported, in the order of the events
+   * @param effects takes what is to be done after a step
+   * @param reports takes what is to be done after it in the order of the steps
    */
   LaneMachine(
       String node,
@@ -69,46 +67,30 @@ final class LaneMachine implements MachineShell.Machine {
       Ticker ticker,
       RandomGenerator random,
       LockNode.Observer observer,
-      Consumer<Runnable> inOrder,
+      LaneShell shell,
+      Consumer<Runnable> effects,
+      Consumer<Runnable> reports,
       long nowNanos) {
     this.settings = settings;
     this.random = random;
-    this.inOrder = inOrder;
-    this.health = new LaneHealth(node, observer, this::report, nowNanos);
-    this.calls = new LaneCalls(settings.releaseLifeNanos(), this::add);
+    this.shell = shell;
+    this.effects = effects;
+    this.health = new LaneHealth(node, observer, reports, nowNanos);
+    this.calls = new LaneCalls(settings.releaseLifeNanos(), effects);
     this.audits =
         new Audits(
             trust,
             clock,
             ticker,
-            reason -> report(() -> observer.onReset(reason)),
+            reason -> reports.accept(() -> observer.onReset(reason)),
             settings.pingNanos());
     this.ticks = new LaneTicks(settings.watchNanos(), nowNanos);
     this.connection =
         new LaneConnection(
-            settings, trust, clock, health, calls, audits, ticks, this::add, this::abandon);
-  }
-
-  private void add(LaneEffect effect) {
-    effects.add(effect);
-  }
-
-  private void report(Runnable report) {
-    inOrder.accept(report);
-    effects.add(LaneEffect.Shell::doInOrder);
+            settings, trust, clock, health, calls, audits, ticks, shell, effects, this::abandon);
   }
 
   // Queries of the shell.
-
-  @Override
-  public List<LaneEffect> takeEffects() {
-    if (effects.isEmpty()) {
-      return List.of();
-    }
-    List<LaneEffect> taken = effects;
-    effects = new ArrayList<>(4);
-    return taken;
-  }
 
   @Override
   public long tickNanos() {
@@ -201,7 +183,7 @@ final class LaneMachine implements MachineShell.Machine {
 
   private void dial() {
     phase = Phase.DIALING;
-    effects.add(LaneEffect.Shell::dial);
+    effects.accept(shell::dial);
   }
 
   private void waitForConnection(long nowNanos) {
@@ -213,7 +195,7 @@ final class LaneMachine implements MachineShell.Machine {
   @Override
   public void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING) {
-      effects.add(shell -> shell.end(fresh, false));
+      effects.accept(() -> fresh.end(false));
       return;
     }
     phase = Phase.CONNECTED;
@@ -231,7 +213,7 @@ final class LaneMachine implements MachineShell.Machine {
   private void unreachable(NodeReply refusal, long nowNanos) {
     health.down(refusal, nowNanos);
     calls.refuseQueued(refusal, nowNanos);
-    effects.add(LaneEffect.Shell::attempted);
+    effects.accept(shell::attempted);
     failures++;
     pause(nowNanos);
   }
@@ -378,13 +360,13 @@ final class LaneMachine implements MachineShell.Machine {
       return;
     }
     phase = Phase.CLOSED;
-    effects.add(LaneEffect.Shell::closing); // first: a pool replaces a connection that is given up
+    effects.accept(shell::closing); // first: a pool replaces a connection that is given up
     connection.close();
     health.closed(nowNanos);
     calls.answerSent(NodeReply.unknown("closed before the answer came"));
     calls.refuseAll(NodeReply.unreachable("closed"));
-    effects.add(LaneEffect.Shell::attempted);
-    effects.add(LaneEffect.Shell::closed);
+    effects.accept(shell::attempted);
+    effects.accept(shell::closed);
   }
 
   /**

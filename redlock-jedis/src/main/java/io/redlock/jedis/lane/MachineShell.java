@@ -5,6 +5,7 @@ import static io.redlock.jedis.lane.LaneLog.LOG;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.spi.Ticker;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.ObjLongConsumer;
@@ -20,13 +21,10 @@ import org.jspecify.annotations.Nullable;
  * is short that may fail too; then the next step does it, at the latest a check, which comes once a
  * second.
  */
-abstract class MachineShell<M extends MachineShell.Machine> implements LaneEffect.Shell {
+abstract class MachineShell<M extends MachineShell.Machine> {
 
   /** A state machine: events in, effects out. */
   interface Machine {
-    /** Returns the effects of the events since the last call. */
-    List<LaneEffect> takeEffects();
-
     /** Returns the time of the next tick, or {@link LaneTicks#NEVER}. */
     long tickNanos();
 
@@ -50,6 +48,7 @@ abstract class MachineShell<M extends MachineShell.Machine> implements LaneEffec
   final Scheduler scheduler;
   private final Dialer dialer;
   final ReentrantLock lock = new ReentrantLock();
+  private List<Runnable> effects = new ArrayList<>(4); // guarded by lock; of the last steps
   final InOrder inOrder;
   private @Nullable Cancellable nextTick; // guarded by lock
   private long tickNanos = LaneTicks.NEVER; // guarded by lock; when that comes
@@ -63,7 +62,7 @@ abstract class MachineShell<M extends MachineShell.Machine> implements LaneEffec
     this.ticker = ticker;
     this.scheduler = scheduler;
     this.dialer = dialer;
-    this.inOrder = new InOrder(name);
+    this.inOrder = new InOrder(name, this::add);
   }
 
   /** Returns the machine, which the lock guards. */
@@ -81,20 +80,25 @@ abstract class MachineShell<M extends MachineShell.Machine> implements LaneEffec
     write(false);
   }
 
+  /** Adds an effect of a step. Called under the lock. */
+  final void add(Runnable effect) {
+    effects.add(effect);
+  }
+
   final void step(ObjLongConsumer<M> step) {
     long nowNanos = ticker.monotonicNanos();
-    List<LaneEffect> effects;
+    List<Runnable> due;
     lock.lock();
     try {
       begin(nowNanos);
       step.accept(machine(), nowNanos);
-      effects = settle(nowNanos);
+      due = settle(nowNanos);
     } catch (RuntimeException | Error e) {
-      effects = failed(e, nowNanos);
+      due = failed(e, nowNanos);
     } finally {
       lock.unlock();
     }
-    perform(effects);
+    perform(due);
   }
 
   /** Begins a step under the lock: starts the machine again if an earlier step failed. */
@@ -109,20 +113,16 @@ abstract class MachineShell<M extends MachineShell.Machine> implements LaneEffec
    * Ends a step under the lock. Takes the effects last, because effects that are taken must not get
    * lost.
    */
-  final List<LaneEffect> settle(long nowNanos) {
+  final List<Runnable> settle(long nowNanos) {
     planTick(nowNanos);
-    List<LaneEffect> effects = machine().takeEffects();
+    List<Runnable> due = effects.isEmpty() ? List.of() : effects;
+    effects = due.isEmpty() ? effects : new ArrayList<>(4);
     failure = null;
-    return effects;
-  }
-
-  /** Returns true if a step failed, and the machine has not started again. Under the lock. */
-  final boolean isFailing() {
-    return failure != null;
+    return due;
   }
 
   /** Starts the machine again after a step failed; if that fails too, the next step does it. */
-  final List<LaneEffect> failed(Throwable why, long nowNanos) {
+  final List<Runnable> failed(Throwable why, long nowNanos) {
     boolean isFirst = failure == null;
     failure = why; // first, because even a line takes memory
     if (isFirst) {
@@ -136,7 +136,7 @@ abstract class MachineShell<M extends MachineShell.Machine> implements LaneEffec
     }
   }
 
-  final void planTick(long nowNanos) {
+  private void planTick(long nowNanos) {
     long dueNanos = machine().tickNanos();
     if (dueNanos == tickNanos) {
       return;
@@ -171,10 +171,10 @@ abstract class MachineShell<M extends MachineShell.Machine> implements LaneEffec
     dialer.check();
   }
 
-  final void perform(List<LaneEffect> effects) {
-    for (int i = 0; i < effects.size(); i++) { // mostly none, for which an iterator is too much
+  final void perform(List<Runnable> due) {
+    for (int i = 0; i < due.size(); i++) { // mostly none, for which an iterator is too much
       try {
-        effects.get(i).perform(this);
+        due.get(i).run();
       } catch (RuntimeException | Error e) { // the others follow
         hasFailed(e);
       }
@@ -191,23 +191,12 @@ abstract class MachineShell<M extends MachineShell.Machine> implements LaneEffec
     LOG.error("node {} failed to do what it decided", name, why);
   }
 
-  @Override
   public final void dial() {
     try {
       dialer.dial(new Connected());
     } catch (RuntimeException | Error e) { // of a thread: it is an attempt that failed
       step((each, nowNanos) -> each.failed(e, nowNanos));
     }
-  }
-
-  @Override
-  public final void end(Wire wire, boolean isWhole) {
-    wire.end(isWhole);
-  }
-
-  @Override
-  public final void doInOrder() {
-    inOrder.run();
   }
 
   /**

@@ -130,7 +130,7 @@ public final class NodeLane implements LockNode {
   }
 
   /** The parts that a lane has from its start on. */
-  private final class Shell extends MachineShell<LaneMachine> implements Call.Lane {
+  private final class Shell extends MachineShell<LaneMachine> implements Call.Lane, LaneShell {
     private final LaneMachine machine;
     final WakeListener wakes;
 
@@ -139,7 +139,17 @@ public final class NodeLane implements LockNode {
       long nowNanos = ticker.monotonicNanos();
       machine =
           new LaneMachine(
-              name, settings, trust, clock, ticker, random, observer, inOrder::add, nowNanos);
+              name,
+              settings,
+              trust,
+              clock,
+              ticker,
+              random,
+              observer,
+              this,
+              this::add,
+              inOrder::add,
+              nowNanos);
       wakes = new WakeListener(name, wakeDialer, settings, ticker, scheduler, observer);
     }
 
@@ -167,7 +177,7 @@ public final class NodeLane implements LockNode {
       long nowNanos = ticker.monotonicNanos();
       NodeReply refusal = null;
       Batch batch = null;
-      List<LaneEffect> effects;
+      List<Runnable> due;
       lock.lock();
       try {
         begin(nowNanos);
@@ -176,15 +186,15 @@ public final class NodeLane implements LockNode {
           machine.enqueue(call, nowNanos);
           batch = machine.nextBatch(Writer.ANYBODY, nowNanos);
         }
-        effects = settle(nowNanos);
+        due = settle(nowNanos);
       } catch (RuntimeException | Error e) {
-        effects = failed(e, nowNanos);
+        due = failed(e, nowNanos);
         batch = null; // its connection is given up
         refusal = machine.knows(call) ? null : FAILED;
       } finally {
         lock.unlock();
       }
-      perform(effects);
+      perform(due);
       if (refusal != null) {
         return refuse(refusal, slot, handler);
       }
@@ -255,24 +265,22 @@ public final class NodeLane implements LockNode {
     /** Returns the next batch, after the last one was written. */
     private @Nullable Batch next(@Nullable Wire written, Writer writer) {
       long nowNanos = ticker.monotonicNanos();
-      List<LaneEffect> effects;
+      Batch batch = null;
+      List<Runnable> due;
       lock.lock();
       try {
         begin(nowNanos);
         machine.written(written);
-        Batch batch = machine.nextBatch(writer, nowNanos);
-        planTick(nowNanos);
-        if (!isFailing()) {
-          return batch;
-        }
-        effects = settle(nowNanos);
+        batch = machine.nextBatch(writer, nowNanos);
+        due = settle(nowNanos);
       } catch (RuntimeException | Error e) {
-        effects = failed(e, nowNanos);
+        due = failed(e, nowNanos);
+        batch = null; // its connection is given up
       } finally {
         lock.unlock();
       }
-      perform(effects);
-      return null;
+      perform(due);
+      return batch;
     }
 
     @Override
@@ -280,30 +288,25 @@ public final class NodeLane implements LockNode {
       long nowNanos = ticker.monotonicNanos();
       Call decided = null;
       boolean hasMore = false;
-      List<LaneEffect> effects;
+      List<Runnable> due;
       lock.lock();
       try {
         begin(nowNanos);
         decided = machine.received(from, reply, nowNanos);
         hasMore = machine.hasMore();
-        effects = settle(nowNanos);
+        due = settle(nowNanos);
       } catch (RuntimeException | Error e) {
-        effects = failed(e, nowNanos);
+        due = failed(e, nowNanos);
       } finally {
         lock.unlock();
       }
       if (decided != null) {
         decided.deliver();
       }
-      perform(effects);
+      perform(due);
       if (hasMore) {
         write(true);
       }
-    }
-
-    @Override
-    public void answer(Call call) {
-      call.deliver();
     }
 
     @Override

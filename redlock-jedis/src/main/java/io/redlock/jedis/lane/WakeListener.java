@@ -23,7 +23,8 @@ final class WakeListener extends MachineShell<WakeMachine> {
       Scheduler scheduler,
       LockNode.Observer observer) {
     super(node + ": its wake-ups", ticker, scheduler, dialer);
-    this.machine = new WakeMachine(node, settings, observer, inOrder::add, this::write);
+    this.machine =
+        new WakeMachine(node, settings, observer, this::dial, this::add, inOrder::add, this::write);
   }
 
   @Override

@@ -5,7 +5,6 @@ import static io.redlock.jedis.lane.LaneLog.LOG;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.spi.LockNode;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -42,11 +41,12 @@ final class WakeMachine implements MachineShell.Machine {
   private final String node;
   private final LaneSettings settings;
   private final LockNode.Observer observer;
-  private final Consumer<Runnable> inOrder;
+  private final Runnable dial;
+  private final Consumer<Runnable> effects;
+  private final Consumer<Runnable> reports;
   private final BiConsumer<Wire, CommandArguments> writer;
 
   private Phase phase = Phase.OFF;
-  private List<LaneEffect> effects = new ArrayList<>(2);
   private @Nullable String channel;
   private @Nullable Wire wire;
   private long neededNanos;
@@ -57,39 +57,26 @@ final class WakeMachine implements MachineShell.Machine {
   private long dueNanos; // of the next dial or probe
 
   /**
-   * @param inOrder keeps what is to be done in the order of the events
+   * @param dial begins to connect
+   * @param effects takes what is to be done after a step
+   * @param reports takes what is to be done after it in the order of the steps
    * @param writer writes a command
    */
   WakeMachine(
       String node,
       LaneSettings settings,
       LockNode.Observer observer,
-      Consumer<Runnable> inOrder,
+      Runnable dial,
+      Consumer<Runnable> effects,
+      Consumer<Runnable> reports,
       BiConsumer<Wire, CommandArguments> writer) {
     this.node = node;
     this.settings = settings;
     this.observer = observer;
-    this.inOrder = inOrder;
+    this.dial = dial;
+    this.effects = effects;
+    this.reports = reports;
     this.writer = writer;
-  }
-
-  private void doInOrder(Runnable piece) {
-    inOrder.accept(piece);
-    effects.add(LaneEffect.Shell::doInOrder);
-  }
-
-  private void end(Wire old, boolean isWhole) {
-    effects.add(shell -> shell.end(old, isWhole));
-  }
-
-  @Override
-  public List<LaneEffect> takeEffects() {
-    if (effects.isEmpty()) {
-      return List.of();
-    }
-    List<LaneEffect> taken = effects;
-    effects = new ArrayList<>(2);
-    return taken;
   }
 
   @Override
@@ -117,7 +104,7 @@ final class WakeMachine implements MachineShell.Machine {
   private void dialIfNeeded(long nowNanos) {
     if (isNeeded(nowNanos)) {
       phase = Phase.DIALING;
-      effects.add(LaneEffect.Shell::dial);
+      effects.accept(dial);
     } else {
       phase = Phase.OFF;
       failures = 0;
@@ -128,7 +115,7 @@ final class WakeMachine implements MachineShell.Machine {
   @Override
   public void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING || closed) {
-      end(fresh, false);
+      effects.accept(() -> fresh.end(false));
       return;
     }
     wire = fresh;
@@ -143,7 +130,7 @@ final class WakeMachine implements MachineShell.Machine {
 
   private void write(Wire to, Protocol.Command command) {
     CommandArguments full = new CommandArguments(command).add(String.valueOf(channel));
-    doInOrder(() -> writer.accept(to, full));
+    reports.accept(() -> writer.accept(to, full));
   }
 
   @Override
@@ -171,7 +158,7 @@ final class WakeMachine implements MachineShell.Machine {
 
   private void leave(Wire old, boolean isWhole) {
     wire = null;
-    end(old, isWhole);
+    effects.accept(() -> old.end(isWhole));
   }
 
   private void again(long nowNanos) {
@@ -215,7 +202,7 @@ final class WakeMachine implements MachineShell.Machine {
       dueNanos = nowNanos + settings.pingNanos();
       failures = 0;
       warned = false;
-      doInOrder(observer::onListening);
+      reports.accept(observer::onListening);
     } else if (kind.equals("unsubscribe") && phase == Phase.ENDING) {
       leave(from, true);
       dialIfNeeded(nowNanos);
@@ -225,7 +212,7 @@ final class WakeMachine implements MachineShell.Machine {
   private void wake(String waiter) {
     try {
       long number = Long.parseLong(waiter);
-      doInOrder(() -> observer.onWake(number));
+      reports.accept(() -> observer.onWake(number));
     } catch (NumberFormatException e) {
       LOG.debug("node {}: another program publishes to {}", node, channel);
     }

@@ -16,7 +16,7 @@ class InOrderTest {
 
   @Test
   void workThatIsAddedDuringOtherWorkIsDoneAfterIt() {
-    InOrder inOrder = new InOrder("n");
+    InOrder inOrder = new InOrder("n", effect -> {});
     inOrder.add(
         () -> {
           inOrder.add(() -> done.add("second"));
@@ -29,7 +29,7 @@ class InOrderTest {
 
   @Test
   void workThatFailsShutsOutNoOther() {
-    InOrder inOrder = new InOrder("n");
+    InOrder inOrder = new InOrder("n", effect -> {});
     inOrder.add(
         () -> {
           throw new IllegalStateException("an observer");

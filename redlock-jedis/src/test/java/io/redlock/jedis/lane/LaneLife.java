@@ -37,6 +37,8 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Queue;
+import java.util.function.BiConsumer;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -50,7 +52,7 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
  * bytes are written and answers arrive when a command says so. What comes of a command is what
  * comes out of the machine.
  */
-final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneEffect.Shell {
+final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShell {
 
   static final long NODE_TIMEOUT_MILLIS = 100;
   static final long WATCH_MILLIS = NODE_TIMEOUT_MILLIS / 4;
@@ -69,7 +71,8 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneEff
       new RequestEncoder(settings.retentionMillis(), SKEW_MICROS);
   private final NodeClock clock = new NodeClock();
   private final TestNode node = new TestNode();
-  private final InOrder inOrder = new InOrder("n");
+  private final Queue<Runnable> effects = new ArrayDeque<>();
+  private final InOrder inOrder = new InOrder("n", effects::add);
 
   private int nodes;
   private Peers peers;
@@ -95,23 +98,23 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneEff
 
   private @Nullable Batch underWay;
   private @Nullable Batch lateWriter;
-  private Wire wire = new TestWire(0);
+  private Wire wire = new TestWire(0, this::ended);
 
   /** A connection, of which the machine only knows that it is one. */
-  record TestWire(int number) implements Wire {
+  record TestWire(int number, BiConsumer<Wire, String> ended) implements Wire {
     @Override
     public void write(CommandArguments command, int bytes) {
-      end(false);
+      flush();
     }
 
     @Override
     public void flush() {
-      end(false);
+      throw new AssertionError("only the shell writes to a connection");
     }
 
     @Override
     public void end(boolean isWhole) {
-      throw new AssertionError("only the shell writes to a connection and ends it");
+      ended.accept(this, (isWhole ? "end whole " : "end ") + number);
     }
   }
 
@@ -166,7 +169,17 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneEff
         };
     machine =
         new LaneMachine(
-            "n", settings, trust(0), clock, this, shortest, this, inOrder::add, nowNanos);
+            "n",
+            settings,
+            trust(0),
+            clock,
+            this,
+            shortest,
+            this,
+            this,
+            effects::add,
+            inOrder::add,
+            nowNanos);
   }
 
   private NodeTrust trust(int index) {
@@ -485,11 +498,11 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneEff
         machine.writeFailed(wire, new IOException("broken pipe"), nowNanos);
       }
       case "strange" -> { // of another connection, and of none
-        for (Wire each : new Wire[] {new TestWire(99), null}) {
+        for (Wire each : new Wire[] {new TestWire(99, this::ended), null}) {
           machine.lost(each, new IOException("strange"), nowNanos);
           assertNull(machine.received(each, TestNode.bytes("RELEASED 1"), nowNanos));
         }
-        machine.writeFailed(new TestWire(99), new IOException("strange"), nowNanos);
+        machine.writeFailed(new TestWire(99, this::ended), new IOException("strange"), nowNanos);
       }
       case "broken" -> machine.fail(new OutOfMemoryError("heap"), nowNanos);
       case "close" -> machine.close(nowNanos);
@@ -509,7 +522,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneEff
 
   private void connect() {
     isDialled = false;
-    Wire fresh = new TestWire(++wires);
+    Wire fresh = new TestWire(++wires, this::ended);
     Wire known = wire;
     wire = fresh;
     machine.connected(fresh, nowNanos);
@@ -569,7 +582,9 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneEff
   private void perform() {
     long dueNanos = machine.tickNanos();
     tickNanos = dueNanos == LaneTicks.NEVER ? null : Long.valueOf(dueNanos);
-    machine.takeEffects().forEach(effect -> effect.perform(this));
+    for (Runnable next = effects.poll(); next != null; next = effects.poll()) {
+      next.run();
+    }
   }
 
   @Override
@@ -578,22 +593,11 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneEff
     came.add("dial");
   }
 
-  @Override
-  public void end(Wire ended, boolean isWhole) {
-    came.add((isWhole ? "end whole " : "end ") + ((TestWire) ended).number);
+  private void ended(Wire ended, String what) {
+    came.add(what);
     if (ended == wire) {
       unanswered.clear();
     }
-  }
-
-  @Override
-  public void doInOrder() {
-    inOrder.run();
-  }
-
-  @Override
-  public void answer(Call call) {
-    call.deliver();
   }
 
   @Override

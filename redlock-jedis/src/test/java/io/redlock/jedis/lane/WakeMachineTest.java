@@ -7,8 +7,10 @@ import io.redlock.scenes.Scenes;
 import io.redlock.spi.LockNode;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Locale;
+import java.util.Queue;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
@@ -27,18 +29,21 @@ class WakeMachineTest {
     return Scenes.of("jedis/lane/WakeMachine.txt", log.beside(Life::new));
   }
 
-  private final class Life extends Scenes.Teller implements LockNode.Observer, LaneEffect.Shell {
+  private final class Life extends Scenes.Teller implements LockNode.Observer {
 
     private static final long MILLI = 1_000_000;
     private static final String CHANNEL = WakeMachine.CHANNEL_PREFIX + "client";
     private static final IOException RESET = new IOException("reset");
 
-    private final InOrder inOrder = new InOrder("n");
+    private final Queue<Runnable> effects = new ArrayDeque<>();
+    private final InOrder inOrder = new InOrder("n", effects::add);
     private final WakeMachine machine =
         new WakeMachine(
             "n",
             FakeNet.settings(Duration.ofMillis(100), Duration.ofSeconds(4)),
             this,
+            () -> tell("dial"),
+            effects::add,
             inOrder::add,
             this::write);
     private long nowNanos = 77_000 * MILLI;
@@ -50,7 +55,7 @@ class WakeMachineTest {
       switch (command) {
         case "need" -> machine.need("client", nowNanos);
         case "connected" -> {
-          wire = new TestWire(++wires);
+          wire = new TestWire(++wires, (ended, what) -> tell(what));
           machine.connected(wire, nowNanos);
         }
         case "failed" -> machine.failed(failure(rest), nowNanos);
@@ -67,7 +72,7 @@ class WakeMachineTest {
           receive(null);
         }
         case "other" -> { // another connection, and none
-          for (Wire each : new Wire[] {new TestWire(99), null}) {
+          for (Wire each : new Wire[] {new TestWire(99, (ended, what) -> tell(what)), null}) {
             machine.received(each, TestNode.texts("message", CHANNEL, "1"), nowNanos);
             machine.lost(each, RESET, nowNanos);
           }
@@ -89,7 +94,9 @@ class WakeMachineTest {
             tell(machine.tickNanos() == LaneTicks.NEVER ? "never" : millisToTick() + " ms");
         default -> throw new IllegalArgumentException(command);
       }
-      machine.takeEffects().forEach(effect -> effect.perform(this));
+      for (Runnable next = effects.poll(); next != null; next = effects.poll()) {
+        next.run();
+      }
     }
 
     private static Throwable failure(String rest) {
@@ -115,21 +122,6 @@ class WakeMachineTest {
     private void write(Wire to, CommandArguments command) {
       String text = String.join(" ", TestNode.words(command)).toLowerCase(Locale.ROOT);
       tell(text + " on " + ((TestWire) to).number());
-    }
-
-    @Override
-    public void dial() {
-      tell("dial");
-    }
-
-    @Override
-    public void end(Wire ended, boolean isWhole) {
-      tell((isWhole ? "end whole " : "end ") + ((TestWire) ended).number());
-    }
-
-    @Override
-    public void doInOrder() {
-      inOrder.run();
     }
 
     @Override

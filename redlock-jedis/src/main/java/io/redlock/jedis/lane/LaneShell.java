@@ -1,0 +1,20 @@
+package io.redlock.jedis.lane;
+
+/** The actions of a lane's shell that its {@link LaneMachine} decides. */
+interface LaneShell {
+
+  /** Begins to connect. */
+  void dial();
+
+  /** Listens for the wake-up of a fair waiter that was refused. */
+  void listen();
+
+  /** Notes that the first attempt to connect has succeeded or failed. */
+  void attempted();
+
+  /** Notes that no connection is made any more. */
+  void closing();
+
+  /** Notes that every call is answered and no more are sent. */
+  void closed();
+}
