@@ -43,11 +43,6 @@ final class BrokenWires {
     }
 
     @Override
-    public void failed(Throwable why) {
-      line.failed(why);
-    }
-
-    @Override
     public void received(@Nullable Object reply) {
       line.received(reply);
     }

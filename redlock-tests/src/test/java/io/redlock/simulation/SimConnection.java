@@ -325,11 +325,7 @@ final class SimConnection implements Wire {
           }
           isTold = true;
           replies.keepFirst(0);
-          if (isConnected) {
-            line.lost(why);
-          } else {
-            line.failed(why);
-          }
+          line.lost(why);
         });
   }
 

@@ -10,8 +10,8 @@ public interface Dialer extends AutoCloseable {
 
   /**
    * Begins to connect. Does not block. Throws if it cannot begin, for example for want of a thread.
-   * Calls the line only after it has returned: {@link Reader#failed}, or {@link Reader#connected}
-   * and later {@link Reader#lost}.
+   * Calls the line only after it has returned: {@link Reader#connected} if it succeeds, and {@link
+   * Reader#lost} at the end.
    *
    * @param reader receives the events of the connection
    */
@@ -33,9 +33,6 @@ public interface Dialer extends AutoCloseable {
     /** Takes the new connection. */
     void connected(Wire wire);
 
-    /** Takes the reason why no connection could be made. The last call. */
-    void failed(Throwable why);
-
     /**
      * Takes the answer to the oldest unanswered command, or a message that no command asked for.
      *
@@ -43,7 +40,7 @@ public interface Dialer extends AutoCloseable {
      */
     void received(@Nullable Object reply);
 
-    /** Takes the reason why the connection ended. The last call. */
+    /** Takes the reason why no connection could be made, or why it ended. The last call. */
     void lost(Throwable why);
   }
 }

@@ -102,12 +102,10 @@ public final class JedisDialer implements Dialer {
   /** Serves one connection from its first byte to its last. */
   private void serve(Reader reader) {
     SocketWire wire = null;
-    boolean isConnected = false;
     Throwable why;
     try {
       wire = lease();
       wire.begin();
-      isConnected = true;
       reader.connected(wire);
       while (!wire.isEnded()) {
         reader.received(wire.read());
@@ -122,10 +120,8 @@ public final class JedisDialer implements Dialer {
         if (isTold) {
           giveBack(Objects.requireNonNull(wire));
           wire = null;
-        } else if (isConnected) {
-          reader.lost(why);
         } else {
-          reader.failed(why);
+          reader.lost(why);
         }
         isTold = true;
       } catch (OutOfMemoryError e) { // nobody else ends it: the pool would always count it

@@ -222,11 +222,6 @@ abstract class MachineShell<M extends MachineShell.Machine> {
     }
 
     @Override
-    public void failed(Throwable why) {
-      lost(why);
-    }
-
-    @Override
     public void received(@Nullable Object reply) {
       MachineShell.this.received(wire, reply);
     }

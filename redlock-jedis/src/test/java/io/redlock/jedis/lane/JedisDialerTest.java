@@ -218,12 +218,6 @@ class JedisDialerTest {
     }
 
     @Override
-    public void failed(Throwable why) {
-      end = why;
-      note("failed");
-    }
-
-    @Override
     public void received(@Nullable Object reply) {
       note(text(reply));
     }
@@ -231,7 +225,7 @@ class JedisDialerTest {
     @Override
     public void lost(Throwable why) {
       end = why;
-      note("lost");
+      note(wire == null ? "failed" : "lost");
     }
 
     void awaitEvents(String... expected) {

@@ -554,7 +554,7 @@ class NodeLaneTest implements LockNode.Observer {
     wakes.everywhere = net.everywhere;
     for (int second = 0; second < 12; second++) {
       switch (moment) {
-        case FAILED_TO_CONNECT -> net.lines.get(0).failed(new IOException("refused"));
+        case FAILED_TO_CONNECT -> net.lines.get(0).lost(new IOException("refused"));
         case LOST -> Objects.requireNonNull(wire).line.lost(shortage);
         case RESET -> Objects.requireNonNull(wire).line.lost(new IOException("reset"));
         case WAKING -> all.add(send(fair("a")));
@@ -642,7 +642,7 @@ class NodeLaneTest implements LockNode.Observer {
   @Test
   void dialerMayFailAtOnce() {
     lane.start(time, time, this);
-    net.lines.get(0).failed(new IOException("refused"));
+    net.lines.get(0).lost(new IOException("refused"));
     for (int i = 0; i < 50; i++) {
       net.dialThrows.set(new IllegalStateException("no more threads"));
       time.passMillis(1_000);

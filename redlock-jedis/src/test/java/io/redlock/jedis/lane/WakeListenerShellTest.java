@@ -106,7 +106,7 @@ class WakeListenerShellTest implements LockNode.Observer {
   @Test
   void attemptThatFailsIsTriedAgain() {
     listener.need();
-    net.lines.get(0).failed(new IOException("refused"));
+    net.lines.get(0).lost(new IOException("refused"));
     time.passMillis(39);
     assertEquals(1, net.lines.size());
     time.passMillis(1);
