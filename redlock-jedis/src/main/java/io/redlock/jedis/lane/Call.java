@@ -6,7 +6,6 @@ import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.scripts.ScriptCommand;
-import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.LockNode.ReplyHandler;
 import io.redlock.spi.NodeReply;
 import org.jspecify.annotations.Nullable;
@@ -17,23 +16,7 @@ import redis.clients.jedis.Protocol;
  * A command on its way through a lane: a request of the lock service, or a command of the lane
  * itself. All fields are guarded by the lane, unless a comment says otherwise.
  */
-final class Call implements Pending {
-
-  /** What a call asks its lane. */
-  @FunctionalInterface
-  interface Lane {
-
-    /** The lane of its own commands, which nobody withdraws. */
-    Lane NONE = call -> false;
-
-    /** See {@link Pending#withdraw}. */
-    boolean withdraw(Call call);
-
-    /** See {@link Pending#awaitsItsTurn}. */
-    default boolean awaitsItsTurn(Call call) {
-      return false;
-    }
-  }
+class Call {
 
   /** The purpose of a command. */
   enum Purpose {
@@ -63,7 +46,6 @@ final class Call implements Pending {
   private final @Nullable Invocation invocation; // null to load a script
   private final int slot;
   private final @Nullable ReplyHandler handler; // null for the lane's own commands
-  private final Lane lane;
   private @Nullable NodeReply answer;
 
   private Call(
@@ -71,41 +53,25 @@ final class Call implements Pending {
       Script script,
       @Nullable Invocation invocation,
       int slot,
-      @Nullable ReplyHandler handler,
-      Lane lane) {
+      @Nullable ReplyHandler handler) {
     this.purpose = purpose;
     this.script = script;
     this.invocation = invocation;
     this.slot = slot;
     this.handler = handler;
-    this.lane = lane;
   }
 
-  /**
-   * Returns a call for a request of the lock service.
-   *
-   * @param lane its lane, which takes its lock
-   */
-  static Call request(Invocation invocation, int slot, ReplyHandler handler, Lane lane) {
-    return new Call(Purpose.REQUEST, invocation.script, invocation, slot, handler, lane);
+  /** Creates a call for a request of the lock service. */
+  Call(Invocation invocation, int slot, ReplyHandler handler) {
+    this(Purpose.REQUEST, invocation.script, invocation, slot, handler);
   }
 
   static Call audit(Invocation invocation) {
-    return new Call(Purpose.AUDIT, Script.AUDIT, invocation, 0, null, Lane.NONE);
+    return new Call(Purpose.AUDIT, Script.AUDIT, invocation, 0, null);
   }
 
   static Call loading(Script script) {
-    return new Call(Purpose.LOAD_SCRIPT, script, null, 0, null, Lane.NONE);
-  }
-
-  @Override
-  public boolean withdraw() {
-    return lane.withdraw(this);
-  }
-
-  @Override
-  public boolean awaitsItsTurn() {
-    return lane.awaitsItsTurn(this);
+    return new Call(Purpose.LOAD_SCRIPT, script, null, 0, null);
   }
 
   boolean isRelease() {

@@ -59,21 +59,13 @@ final class LaneConnection {
    * one batch for each connection, and it belongs to the thread that got it until it is written.
    */
   static final class Batch {
-    private final Wire wire;
-    private final List<Call> calls = new ArrayList<>();
+    final Wire wire;
+    final List<Call> calls = new ArrayList<>();
     private final ScriptCommand reused = new ScriptCommand();
     private Guard guard = Guard.NONE;
 
     private Batch(Wire wire) {
       this.wire = wire;
-    }
-
-    Wire wire() {
-      return wire;
-    }
-
-    List<Call> calls() {
-      return calls;
     }
 
     /** Returns the command of one of these calls, valid until the next is asked for. */

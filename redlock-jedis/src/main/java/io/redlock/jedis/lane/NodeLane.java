@@ -5,6 +5,7 @@ import static io.redlock.jedis.lane.LaneLog.LOG;
 import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneConnection.Batch;
 import io.redlock.jedis.lane.LaneConnection.Writer;
+import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.spi.LockNode;
@@ -130,7 +131,7 @@ public final class NodeLane implements LockNode {
   }
 
   /** The parts that a lane has from its start on. */
-  private final class Shell extends MachineShell<LaneMachine> implements Call.Lane, LaneShell {
+  private final class Shell extends MachineShell<LaneMachine> implements LaneShell {
     private final LaneMachine machine;
     final WakeListener wakes;
 
@@ -170,7 +171,7 @@ public final class NodeLane implements LockNode {
       if (request instanceof NodeRequest.Grant grant && grant.ticket() != null) {
         wakes.expect(grant.ticket().client());
       }
-      Call call = encode(request, slot, handler);
+      Request call = encode(request, slot, handler);
       if (call == null) {
         return refuse(FAILED, slot, handler);
       }
@@ -205,24 +206,32 @@ public final class NodeLane implements LockNode {
     }
 
     /** Returns the call, made without the lock that all callers share; null if that failed. */
-    private @Nullable Call encode(NodeRequest request, int slot, ReplyHandler handler) {
+    private @Nullable Request encode(NodeRequest request, int slot, ReplyHandler handler) {
       try {
-        return Call.request(encoder.encode(request), slot, handler, this);
+        return new Request(encoder.encode(request), slot, handler);
       } catch (RuntimeException | Error e) { // a send never throws
         LOG.error("node {}: its lane failed to encode a request", name, e);
         return null;
       }
     }
 
-    @Override
-    public boolean withdraw(Call call) {
-      return ask(() -> machine.withdraw(call));
-    }
+    /** A call that its caller may withdraw. */
+    private final class Request extends Call implements Pending {
 
-    @Override
-    public boolean awaitsItsTurn(Call call) {
-      long nowNanos = ticker.monotonicNanos();
-      return ask(() -> machine.awaitsItsTurn(call, nowNanos));
+      Request(Invocation invocation, int slot, ReplyHandler handler) {
+        super(invocation, slot, handler);
+      }
+
+      @Override
+      public boolean withdraw() {
+        return ask(() -> machine.withdraw(this));
+      }
+
+      @Override
+      public boolean awaitsItsTurn() {
+        long nowNanos = ticker.monotonicNanos();
+        return ask(() -> machine.awaitsItsTurn(this, nowNanos));
+      }
     }
 
     NodeStatus status() {
@@ -248,9 +257,9 @@ public final class NodeLane implements LockNode {
     private void write(@Nullable Batch first, Writer writer) {
       Batch batch = first;
       while (batch != null) {
-        Wire wire = batch.wire();
+        Wire wire = batch.wire;
         try {
-          for (Call call : batch.calls()) {
+          for (Call call : batch.calls) {
             wire.write(batch.command(call), call.bytes());
           }
           wire.flush();

@@ -30,8 +30,7 @@ class CallTest {
   @RegisterExtension private final KeptLog log = new KeptLog();
 
   private Call call(Invocation invocation) {
-    return Call.request(
-        invocation, 3, (slot, reply) -> answers.add(slot + " " + reply.kind()), call -> true);
+    return new Call(invocation, 3, (slot, reply) -> answers.add(slot + " " + reply.kind()));
   }
 
   @Test
@@ -50,14 +49,13 @@ class CallTest {
   void handlerThatThrowsHarmsNobody() {
     for (Throwable each : List.of(new IllegalStateException("a"), new OutOfMemoryError("b"))) {
       Call call =
-          Call.request(
+          new Call(
               grant,
               0,
               (slot, reply) -> {
                 answers.add("called");
                 FakeNet.raise(each);
-              },
-              other -> false);
+              });
       call.decide(NodeReply.GRANTED);
       call.deliver();
     }
@@ -70,17 +68,10 @@ class CallTest {
     Call audit = Call.audit(AuditCall.invocation(1, null));
     assertFalse(audit.decide(NodeReply.GRANTED));
     audit.deliver();
-    assertFalse(audit.withdraw());
     Call load = Call.loading(Script.GRANT);
     assertFalse(load.decide(NodeReply.GRANTED));
-    assertFalse(load.withdraw());
     assertThrows(IllegalStateException.class, load::invocation);
     assertEquals(List.of(), log.errors());
-  }
-
-  @Test
-  void withdrawalIsTheLanesBusiness() {
-    assertTrue(call(grant).withdraw());
   }
 
   @Test

@@ -140,7 +140,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     }
 
     boolean withdraw() {
-      return call != null && call.withdraw();
+      return call != null && machine.withdraw(call);
     }
   }
 
@@ -263,7 +263,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   }
 
   private Call callOf(NodeRequest request, Asked asked) {
-    return Call.request(encoder.encode(request), 7, asked, machine::withdraw);
+    return new Call(encoder.encode(request), 7, asked);
   }
 
   private Asked send(String label, NodeRequest request) {
@@ -462,7 +462,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "hold-writers" -> writersComeBack = false;
       case "let-writers-go" -> writersComeBack = true;
       case "written" -> {
-        machine.written(taken(underWay).wire());
+        machine.written(taken(underWay).wire);
         underWay = null;
         write(machine.nextBatch(Writer.ANYBODY, nowNanos), Writer.ANYBODY);
       }
@@ -488,9 +488,9 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       }
       case "written-late" -> {
         Batch batch = taken(lateWriter);
-        batch.calls().forEach(call -> came.add("had " + label(call)));
-        machine.writeFailed(batch.wire(), new IOException("reset"), nowNanos);
-        machine.written(batch.wire());
+        batch.calls.forEach(call -> came.add("had " + label(call)));
+        machine.writeFailed(batch.wire, new IOException("reset"), nowNanos);
+        machine.written(batch.wire);
       }
       case "write-fails" -> {
         underWay = null;
@@ -636,7 +636,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     for (Batch batch = first; batch != null; batch = machine.nextBatch(writer, nowNanos)) {
       goOn();
       List<String> labels = new ArrayList<>();
-      for (Call call : batch.calls()) {
+      for (Call call : batch.calls) {
         List<String> command = TestNode.words(batch.command(call));
         unanswered.add(new Sent(call, command));
         String label = label(call) + (isText(call, command) ? " as text" : "");
@@ -648,7 +648,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
         underWay = batch;
         return;
       }
-      machine.written(batch.wire());
+      machine.written(batch.wire);
     }
     perform();
   }
