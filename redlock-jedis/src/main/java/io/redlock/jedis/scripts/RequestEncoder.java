@@ -81,17 +81,18 @@ public final class RequestEncoder {
   }
 
   private Invocation invocation(NodeRequest request) {
-    if (request.shared()) {
-      return shared(request);
-    }
     if (request instanceof NodeRequest.Grant grant) {
-      return grant.ticket() == null ? grant(grant) : fairGrant(grant, grant.ticket());
+      return grant.shared() || grant.ticket() != null
+          ? queued(grant, grant.ticket())
+          : withTerms(Script.GRANT, grant, grant.ttlMillis(), grant.reported());
     }
     if (request instanceof NodeRequest.Extend extend) {
-      return extend(extend);
+      return extend.shared()
+          ? sharedExtend(extend)
+          : withTerms(Script.EXTEND, extend, extend.ttlMillis(), extend.sentMicros());
     }
     if (request instanceof NodeRequest.Release release) {
-      return release(request, release.reported(), release.last(), release.ticket());
+      return release.shared() ? sharedRelease(release) : release(release);
     }
     if (request instanceof NodeRequest.Inspect inspect) {
       return inspect(inspect);
@@ -99,24 +100,14 @@ public final class RequestEncoder {
     if (request instanceof NodeRequest.Look look) {
       return look(look);
     }
-    if (request instanceof NodeRequest.Free free) {
-      return free(free);
-    }
-    return release(request, 0, true, ((NodeRequest.RemoveTicket) request).ticket());
-  }
-
-  private Invocation grant(NodeRequest.Grant grant) {
-    return withTerms(Script.GRANT, grant, grant.ttlMillis(), grant.reported());
-  }
-
-  private Invocation extend(NodeRequest.Extend extend) {
-    return withTerms(Script.EXTEND, extend, extend.ttlMillis(), extend.sentMicros());
+    return request instanceof NodeRequest.Free free
+        ? free(free)
+        : removeTicket((NodeRequest.RemoveTicket) request);
   }
 
   private Invocation withTerms(Script script, NodeRequest request, long ttlMillis, long last) {
     List<String> names = request.names();
-    Words words = new Words(2 * names.size() + 8);
-    words.add(Argument.of(2L * names.size() + 1));
+    Words words = new Words(2 * names.size() + 1, 6);
     for (String name : names) {
       NameKeys keys = keys(name);
       words.add(keys.lock).add(keys.fence);
@@ -129,74 +120,53 @@ public final class RequestEncoder {
         .call(script, request);
   }
 
-  private Invocation fairGrant(NodeRequest.Grant grant, NodeRequest.Ticket ticket) {
-    return new Words(15)
-        .add(Argument.of(5))
-        .addKeys(grant.names().get(0))
-        .add(BIRTH)
-        .addValueAndToken(grant)
+  private Invocation queued(NodeRequest.Grant grant, NodeRequest.@Nullable Ticket ticket) {
+    String name = grant.names().get(0);
+    boolean shared = grant.shared();
+    Words words = shared ? new Words(7, 10) : new Words(5, 9);
+    words.addKeys(name);
+    if (shared) {
+      words.addReaders(name).add(FLOOR.then(keys(name).lock));
+    }
+    words.add(BIRTH);
+    words = shared ? words.addOwnerAndToken(grant) : words.addValueAndToken(grant);
+    words
         .addTerms(grant.ttlMillis())
         .add(Argument.of(grant.reported()))
-        .add(Argument.of(ticket.waiter()))
-        .add(Argument.of(ticket.micros()))
-        .add(Argument.of(ticket.lifeMillis()))
-        .call(Script.FAIR_GRANT, grant);
+        .addWaiter(ticket)
+        .add(Argument.of(ticket == null ? 0 : ticket.micros()))
+        .add(Argument.of(ticket == null ? 0 : ticket.lifeMillis()));
+    return shared
+        ? words.add(Argument.of(grant.sentMicros())).call(Script.SHARED_GRANT, grant)
+        : words.call(Script.FAIR_GRANT, grant);
   }
 
-  private Invocation release(
-      NodeRequest request, long reported, boolean last, NodeRequest.@Nullable Ticket ticket) {
-    List<String> names = request.names();
-    Words words = new Words(4 * names.size() + 8);
-    words.add(Argument.of(4L * names.size()));
-    names.forEach(words::addKeys);
-    words =
-        request instanceof NodeRequest.RemoveTicket
-            ? words.add(Argument.of(request.owner())).addEcho(Argument.of(request.token()))
-            : words.addValueAndToken(request);
+  private Invocation release(NodeRequest.Release release) {
+    Words words = new Words(4 * release.names().size(), 7);
+    release.names().forEach(words::addKeys);
     return words
+        .addValueAndToken(release)
         .add(retentionMillis)
-        .add(skewMicros)
-        .add(Argument.of(reported))
-        .add(last ? YES : Argument.EMPTY)
-        .add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()))
+        .addEnd(release.reported(), release.last(), release.ticket())
+        .call(Script.RELEASE, release);
+  }
+
+  private Invocation removeTicket(NodeRequest.RemoveTicket request) {
+    return new Words(4, 7)
+        .addKeys(request.names().get(0))
+        .addOwnerAndToken(request)
+        .add(retentionMillis)
+        .addEnd(0, true, request.ticket())
         .call(Script.RELEASE, request);
   }
 
-  private Invocation shared(NodeRequest request) {
-    if (request instanceof NodeRequest.Grant grant) {
-      return sharedGrant(grant, grant.ticket());
-    }
-    return request instanceof NodeRequest.Extend extend
-        ? sharedExtend(extend)
-        : sharedRelease((NodeRequest.Release) request);
-  }
-
-  private Invocation sharedGrant(NodeRequest.Grant grant, NodeRequest.@Nullable Ticket ticket) {
-    String name = grant.names().get(0);
-    Argument lock = keys(name).lock;
-    return new Words(18)
-        .add(Argument.of(7))
-        .addKeys(name)
-        .add(READERS.then(lock))
-        .add(FLOOR.then(lock))
-        .add(BIRTH)
-        .addOwnerAndToken(grant)
-        .addTerms(grant.ttlMillis())
-        .add(Argument.of(grant.reported()))
-        .add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()))
-        .add(Argument.of(ticket == null ? 0 : ticket.micros()))
-        .add(Argument.of(ticket == null ? 0 : ticket.lifeMillis()))
-        .add(Argument.of(grant.sentMicros()))
-        .call(Script.SHARED_GRANT, grant);
-  }
-
   private Invocation sharedExtend(NodeRequest.Extend extend) {
-    NameKeys keys = keys(extend.names().get(0));
-    return new Words(12)
-        .add(Argument.of(5))
+    String name = extend.names().get(0);
+    NameKeys keys = keys(name);
+    return new Words(5, 6)
         .add(keys.lock)
         .add(keys.fence)
-        .add(READERS.then(keys.lock))
+        .addReaders(name)
         .add(FLOOR.then(keys.lock))
         .add(BIRTH)
         .addOwnerAndToken(extend)
@@ -206,47 +176,39 @@ public final class RequestEncoder {
   }
 
   private Invocation sharedRelease(NodeRequest.Release release) {
-    NameKeys keys = keys(release.names().get(0));
-    NodeRequest.Ticket ticket = release.ticket();
-    return new Words(12)
-        .add(Argument.of(4))
+    String name = release.names().get(0);
+    NameKeys keys = keys(name);
+    return new Words(4, 7)
         .add(keys.lock)
         .add(keys.queue)
         .add(keys.ends)
-        .add(READERS.then(keys.lock))
+        .addReaders(name)
         .addOwnerAndToken(release)
         .add(ttl(release.sharedTtlMillis()))
-        .add(skewMicros)
-        .add(Argument.of(release.reported()))
-        .add(release.last() ? YES : Argument.EMPTY)
-        .add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()))
+        .addEnd(release.reported(), release.last(), release.ticket())
         .call(Script.SHARED_RELEASE, release);
   }
 
   private Invocation inspect(NodeRequest.Inspect inspect) {
-    Argument token = Argument.of(inspect.token());
     String name = inspect.names().get(0);
-    return new Words(8)
-        .add(Argument.of(6))
+    return new Words(6, 1)
         .addKeys(name)
-        .add(READERS.then(keys(name).lock))
+        .addReaders(name)
         .add(BIRTH)
-        .addEcho(token)
+        .addEcho(Argument.of(inspect.token()))
         .call(Script.INSPECT, inspect);
   }
 
   private Invocation look(NodeRequest.Look look) {
-    List<String> names = look.names();
-    Words words = new Words(names.size() + 3).add(Argument.of(names.size() + 1L));
-    names.forEach(name -> words.add(keys(name).lock));
+    Words words = new Words(look.names().size() + 1, 1);
+    look.names().forEach(name -> words.add(keys(name).lock));
     return words.add(BIRTH).addEcho(Argument.of(look.token())).call(Script.LOOK, look);
   }
 
   private Invocation free(NodeRequest.Free free) {
     NameKeys keys = keys(free.names().get(0));
     Words words =
-        new Words(8 + free.seen().size())
-            .add(Argument.of(3))
+        new Words(3, 4 + free.seen().size())
             .add(keys.lock)
             .add(keys.fence)
             .add(FLOOR.then(keys.lock))
@@ -294,8 +256,9 @@ public final class RequestEncoder {
     private int size;
     private Argument echo = Argument.EMPTY;
 
-    Words(int count) {
-      words = new Argument[count];
+    Words(int keys, int others) {
+      words = new Argument[1 + keys + others];
+      add(Argument.of(keys));
     }
 
     Words add(Argument word) {
@@ -312,6 +275,22 @@ public final class RequestEncoder {
     Words addKeys(String name) {
       NameKeys keys = keys(name);
       return add(keys.lock).add(keys.fence).add(keys.queue).add(keys.ends);
+    }
+
+    Words addReaders(String name) {
+      return add(READERS.then(keys(name).lock));
+    }
+
+    Words addWaiter(NodeRequest.@Nullable Ticket ticket) {
+      return add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()));
+    }
+
+    /** Adds how a release ends: with its last words. */
+    Words addEnd(long reported, boolean last, NodeRequest.@Nullable Ticket ticket) {
+      return add(skewMicros)
+          .add(Argument.of(reported))
+          .add(last ? YES : Argument.EMPTY)
+          .addWaiter(ticket);
     }
 
     Words addValueAndToken(NodeRequest request) {
