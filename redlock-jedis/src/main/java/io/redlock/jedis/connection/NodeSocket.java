@@ -108,16 +108,6 @@ final class NodeSocket extends Socket {
   }
 
   @Override
-  public boolean isInputShutdown() {
-    return socket.isInputShutdown();
-  }
-
-  @Override
-  public boolean isOutputShutdown() {
-    return socket.isOutputShutdown();
-  }
-
-  @Override
   public void close() throws IOException {
     socket.close();
   }

@@ -68,18 +68,9 @@ public record LaneSettings(
         silenceTimeout == null ? node.multipliedBy(SILENCE_TIMEOUT_NODE_TIMEOUTS) : silenceTimeout;
     if (silenceTimeout == null) {
       least = longer(least, LEAST_SILENCE_TIMEOUT);
-    } else if (lane.compareTo(least) < 0) {
-      faults.add(
-          "silenceTimeout "
-              + Brief.exact(lane)
-              + " is below twice the node timeout: use at least "
-              + Brief.exact(least));
-    } else if (lane.compareTo(LONGEST_SILENCE_TIMEOUT) > 0) {
-      faults.add(
-          "silenceTimeout "
-              + Brief.exact(lane)
-              + " is too long: use at most "
-              + Brief.exact(LONGEST_SILENCE_TIMEOUT));
+    } else {
+      String tooShort = "below twice the node timeout";
+      check("silenceTimeout", lane, least, tooShort, LONGEST_SILENCE_TIMEOUT, faults);
     }
     lane = within(least, lane, LONGEST_SILENCE_TIMEOUT);
     Duration ttl = bounded(maxTtl);
@@ -104,20 +95,24 @@ public record LaneSettings(
     if (fenceRetention == null) {
       return longer(USUAL_RETENTION, longer(maxTtl.multipliedBy(10), least));
     }
-    if (fenceRetention.compareTo(least) < 0) {
-      faults.add(
-          "fenceRetention "
-              + Brief.exact(fenceRetention)
-              + " is below maxTtl and four times clockSkew: use at least "
-              + Brief.exact(least));
-    } else if (fenceRetention.compareTo(LONGEST) > 0) {
-      faults.add(
-          "fenceRetention "
-              + Brief.exact(fenceRetention)
-              + " is too long: use at most "
-              + Brief.exact(LONGEST));
-    }
+    String tooShort = "below maxTtl and four times clockSkew";
+    check("fenceRetention", fenceRetention, least, tooShort, LONGEST, faults);
     return bounded(fenceRetention);
+  }
+
+  private static void check(
+      String setting,
+      Duration value,
+      Duration least,
+      String tooShort,
+      Duration most,
+      List<String> faults) {
+    String shown = setting + " " + Brief.exact(value) + " is ";
+    if (value.compareTo(least) < 0) {
+      faults.add(shown + tooShort + ": use at least " + Brief.exact(least));
+    } else if (value.compareTo(most) > 0) {
+      faults.add(shown + "too long: use at most " + Brief.exact(most));
+    }
   }
 
   /** Returns the nearest duration that is safe to calculate with. */
