@@ -1,6 +1,7 @@
 package io.redlock.spi;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -92,27 +93,28 @@ public final class BackgroundLog {
 
   /** Logs a failure. Its caller needs no memory, not even for an array. */
   public void error(String format, @Nullable Object argument) {
-    try {
-      add(errors, format, new Object[] {argument});
-    } catch (Error e) {
-      DROPPED.incrementAndGet();
-    }
+    failure(format, 1, argument, null, null);
   }
 
   /** Logs a failure, likewise. */
   public void error(String format, @Nullable Object one, @Nullable Object two) {
-    try {
-      add(errors, format, new Object[] {one, two});
-    } catch (Error e) {
-      DROPPED.incrementAndGet();
-    }
+    failure(format, 2, one, two, null);
   }
 
   /** Logs a failure, likewise. */
   public void error(
       String format, @Nullable Object one, @Nullable Object two, @Nullable Object three) {
+    failure(format, 3, one, two, three);
+  }
+
+  private void failure(
+      String format,
+      int count,
+      @Nullable Object one,
+      @Nullable Object two,
+      @Nullable Object three) {
     try {
-      add(errors, format, new Object[] {one, two, three});
+      add(errors, format, Arrays.copyOf(new Object[] {one, two, three}, count));
     } catch (Error e) {
       DROPPED.incrementAndGet();
     }
