@@ -217,7 +217,10 @@ final class LaneConnection {
 
   // Writing.
 
-  /** Returns the calls to write now; null if there are none or another thread writes. */
+  /**
+   * Returns the calls to write now; null if there are none or another thread writes. The thread
+   * that gets a batch writes it and then calls {@link #written} or {@link LaneMachine#writeFailed}.
+   */
   @Nullable Batch nextBatch(Writer writer, long nowNanos) {
     Batch next = batch;
     if (next == null || !next.calls.isEmpty()) {

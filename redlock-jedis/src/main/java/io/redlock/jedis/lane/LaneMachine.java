@@ -1,8 +1,6 @@
 package io.redlock.jedis.lane;
 
 import io.redlock.NodeStatus;
-import io.redlock.jedis.lane.LaneConnection.Batch;
-import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.spi.LockNode;
@@ -42,10 +40,10 @@ final class LaneMachine implements MachineShell.Machine {
   private final LaneShell shell;
   private final Consumer<Runnable> effects;
   private final LaneHealth health;
-  private final LaneCalls calls;
+  final LaneCalls calls;
   private final Audits audits;
   private final LaneTicks ticks;
-  private final LaneConnection connection;
+  final LaneConnection connection;
 
   private Phase phase = Phase.NEW;
   private int failures;
@@ -101,21 +99,6 @@ final class LaneMachine implements MachineShell.Machine {
     return health.status(nowNanos, calls.queued());
   }
 
-  /** Returns true if no call waits to be sent or to be answered. */
-  boolean isIdle() {
-    return calls.isIdle();
-  }
-
-  /** Returns true if the thread that has just read an answer has something to write. */
-  boolean hasMore() {
-    return calls.hasMore();
-  }
-
-  /** Returns true if the call was answered or will be. */
-  boolean knows(@Nullable Call call) {
-    return calls.knows(call);
-  }
-
   // Requests.
 
   /** Returns the answer to a request that is not sent; null if it is to be {@link #enqueue}d. */
@@ -143,27 +126,9 @@ final class LaneMachine implements MachineShell.Machine {
     ticks.watch(nowNanos);
   }
 
-  /** Withdraws a call. Returns true if it will certainly never be executed. */
-  boolean withdraw(Call call) {
-    return calls.withdraw(call);
-  }
-
   /** Returns true if the call has no answer, and the node answers those before it. */
   boolean awaitsItsTurn(Call call, long nowNanos) {
     return call.state != Call.State.OVER && connection.isAnswering(nowNanos);
-  }
-
-  /**
-   * Returns the calls to write now; null if there are none or another thread writes. The thread
-   * that gets a batch writes it and then calls {@link #written} or {@link #writeFailed}.
-   */
-  @Nullable Batch nextBatch(Writer writer, long nowNanos) {
-    return connection.nextBatch(writer, nowNanos);
-  }
-
-  /** Takes note that a batch was written. */
-  void written(@Nullable Wire to) {
-    connection.written(to);
   }
 
   /** Gives the connection up, because a batch was not written completely. */
@@ -227,11 +192,6 @@ final class LaneMachine implements MachineShell.Machine {
     long mostNanos = Math.min(LONGEST_BACKOFF_NANOS, FIRST_BACKOFF_NANOS << Math.min(failures, 10));
     dialNanos = nowNanos + random.nextLong(mostNanos / 2, mostNanos);
     ticks.by(dialNanos, nowNanos);
-  }
-
-  /** Audits the node again after others told something that it may wait for. */
-  void told(long nowNanos) {
-    connection.told(nowNanos);
   }
 
   /** Takes note that the connection has ended. */

@@ -108,7 +108,10 @@ public final class NodeLane implements LockNode {
   public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
     Shell started = new Shell(ticker, scheduler, observer);
     shell = started;
-    trust.whenTold(() -> scheduler.schedule(() -> started.event(LaneMachine::told), 0));
+    trust.whenTold(
+        () ->
+            scheduler.schedule(
+                () -> started.event((each, nowNanos) -> each.connection.told(nowNanos)), 0));
     scheduler.watch(
         () -> {
           started.check();
@@ -185,13 +188,13 @@ public final class NodeLane implements LockNode {
         refusal = machine.refusal(request, nowNanos);
         if (refusal == null) {
           machine.enqueue(call, nowNanos);
-          batch = machine.nextBatch(Writer.ANYBODY, nowNanos);
+          batch = machine.connection.nextBatch(Writer.ANYBODY, nowNanos);
         }
         due = settle(nowNanos);
       } catch (RuntimeException | Error e) {
         due = failed(e, nowNanos);
         batch = null; // its connection is given up
-        refusal = machine.knows(call) ? null : FAILED;
+        refusal = machine.calls.knows(call) ? null : FAILED;
       } finally {
         lock.unlock();
       }
@@ -224,7 +227,7 @@ public final class NodeLane implements LockNode {
 
       @Override
       public boolean withdraw() {
-        return ask(() -> machine.withdraw(this));
+        return ask(() -> machine.calls.withdraw(this));
       }
 
       @Override
@@ -279,8 +282,8 @@ public final class NodeLane implements LockNode {
       lock.lock();
       try {
         begin(nowNanos);
-        machine.written(written);
-        batch = machine.nextBatch(writer, nowNanos);
+        machine.connection.written(written);
+        batch = machine.connection.nextBatch(writer, nowNanos);
         due = settle(nowNanos);
       } catch (RuntimeException | Error e) {
         due = failed(e, nowNanos);
@@ -302,7 +305,7 @@ public final class NodeLane implements LockNode {
       try {
         begin(nowNanos);
         decided = machine.received(from, reply, nowNanos);
-        hasMore = machine.hasMore();
+        hasMore = machine.calls.hasMore();
         due = settle(nowNanos);
       } catch (RuntimeException | Error e) {
         due = failed(e, nowNanos);
@@ -369,7 +372,7 @@ public final class NodeLane implements LockNode {
   /** Returns true if no call waits to be sent or to be answered. */
   boolean isIdle() {
     Shell started = shell;
-    return started == null || started.ask(started.machine::isIdle);
+    return started == null || started.ask(started.machine.calls::isIdle);
   }
 
   /** Waits for the first attempt to connect. Returns true if it has succeeded or failed. */

@@ -140,7 +140,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     }
 
     boolean withdraw() {
-      return call != null && machine.withdraw(call);
+      return call != null && machine.calls.withdraw(call);
     }
   }
 
@@ -278,7 +278,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     each.call = call;
     calls.put(call, each);
     machine.enqueue(call, nowNanos);
-    Batch batch = machine.nextBatch(Writer.ANYBODY, nowNanos);
+    Batch batch = machine.connection.nextBatch(Writer.ANYBODY, nowNanos);
     perform();
     write(batch, Writer.ANYBODY);
     return each;
@@ -404,13 +404,13 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   /** Something arrives, whatever is due. */
   private void deliver(Object reply) {
     Call decided = machine.received(wire, reply, nowNanos);
-    boolean hasMore = machine.hasMore();
+    boolean hasMore = machine.calls.hasMore();
     if (decided != null) {
       decided.deliver();
     }
     perform();
     if (hasMore) {
-      write(machine.nextBatch(Writer.READER, nowNanos), Writer.READER);
+      write(machine.connection.nextBatch(Writer.READER, nowNanos), Writer.READER);
     }
   }
 
@@ -462,9 +462,9 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "hold-writers" -> writersComeBack = false;
       case "let-writers-go" -> writersComeBack = true;
       case "written" -> {
-        machine.written(taken(underWay).wire);
+        machine.connection.written(taken(underWay).wire);
         underWay = null;
-        write(machine.nextBatch(Writer.ANYBODY, nowNanos), Writer.ANYBODY);
+        write(machine.connection.nextBatch(Writer.ANYBODY, nowNanos), Writer.ANYBODY);
       }
       default -> step(command, rest);
     }
@@ -478,7 +478,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   private void step(String command, String rest) {
     switch (command) {
       case "start" -> machine.start(nowNanos);
-      case "quorum" -> machine.told(nowNanos);
+      case "quorum" -> machine.connection.told(nowNanos);
       case "fail" ->
           machine.failed(rest.isEmpty() ? REFUSAL : new JedisDataException(rest), nowNanos);
       case "lose" -> {
@@ -490,7 +490,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
         Batch batch = taken(lateWriter);
         batch.calls.forEach(call -> came.add("had " + label(call)));
         machine.writeFailed(batch.wire, new IOException("reset"), nowNanos);
-        machine.written(batch.wire);
+        machine.connection.written(batch.wire);
       }
       case "write-fails" -> {
         underWay = null;
@@ -528,7 +528,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     machine.connected(fresh, nowNanos);
     perform();
     wire = came.contains("end " + wires) ? known : fresh;
-    write(machine.nextBatch(Writer.READER, nowNanos), Writer.READER);
+    write(machine.connection.nextBatch(Writer.READER, nowNanos), Writer.READER);
   }
 
   /** Other nodes are found fit, so many. */
@@ -576,7 +576,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
 
   private void afterStep() {
     perform();
-    write(machine.nextBatch(Writer.ANYBODY, nowNanos), Writer.ANYBODY);
+    write(machine.connection.nextBatch(Writer.ANYBODY, nowNanos), Writer.ANYBODY);
   }
 
   private void perform() {
@@ -633,7 +633,9 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   // Writing.
 
   private void write(@Nullable Batch first, Writer writer) {
-    for (Batch batch = first; batch != null; batch = machine.nextBatch(writer, nowNanos)) {
+    for (Batch batch = first;
+        batch != null;
+        batch = machine.connection.nextBatch(writer, nowNanos)) {
       goOn();
       List<String> labels = new ArrayList<>();
       for (Call call : batch.calls) {
@@ -648,7 +650,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
         underWay = batch;
         return;
       }
-      machine.written(batch.wire);
+      machine.connection.written(batch.wire);
     }
     perform();
   }
@@ -685,7 +687,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     var status = status();
     return switch (command) {
       case "take?" -> asked(rest).withdraw() ? "taken back" : "too late";
-      case "known?" -> machine.knows(call(rest)) ? "yes" : "no";
+      case "known?" -> machine.calls.knows(call(rest)) ? "yes" : "no";
       case "its-turn?" -> machine.awaitsItsTurn(asked(rest).call, nowNanos) ? "awaits it" : "no";
       case "turns?" -> turnsBefore(asked(rest).call) + " requests";
       case "kept?" -> isKept(asked(rest).call) ? "yes" : "no";
@@ -697,9 +699,10 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "unanswered?" -> String.valueOf(unanswered.size());
       case "tick?" ->
           tickNanos == null ? "never" : "in " + (tickNanos - nowNanos) / 1_000_000 + " ms";
-      case "idle?" -> machine.isIdle() ? "yes" : "no";
-      case "more?" -> machine.hasMore() ? "yes" : "no";
-      case "reader?" -> machine.nextBatch(Writer.READER, nowNanos) == null ? "nothing" : "a batch";
+      case "idle?" -> machine.calls.isIdle() ? "yes" : "no";
+      case "more?" -> machine.calls.hasMore() ? "yes" : "no";
+      case "reader?" ->
+          machine.connection.nextBatch(Writer.READER, nowNanos) == null ? "nothing" : "a batch";
       case "clock?" -> clock.offsetMicros().toString();
       case "quorum?" -> trust(0).hasQuorum() ? "yes" : "no";
       case "birth?" -> node.birth;
@@ -729,7 +732,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   private boolean isKept(Call call) {
     Call.State state = call.state;
     call.state = Call.State.SENT;
-    boolean isKept = machine.knows(call);
+    boolean isKept = machine.calls.knows(call);
     call.state = state;
     return isKept;
   }

@@ -38,8 +38,8 @@ class LanePropertiesTest {
         int answers = taken.contains(request) ? 0 : 1;
         assertEquals(answers, request.answers.size(), where + " " + request.label);
       }
-      assertTrue(each.machine.isIdle(), where);
-      assertFalse(each.machine.hasMore(), where);
+      assertTrue(each.machine.calls.isIdle(), where);
+      assertFalse(each.machine.calls.hasMore(), where);
     }
   }
 
