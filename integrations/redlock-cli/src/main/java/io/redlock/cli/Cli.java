@@ -10,11 +10,13 @@ import io.redlock.settings.Setting;
 import io.redlock.text.Brief;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -136,11 +138,16 @@ final class Cli {
     commandLine.getCommandSpec().version(version);
     for (CommandLine each : commandLine.getSubcommands().values()) {
       each.setStopAtPositional(each.getCommandName().equals("exec"));
+      Map<String, String> exitCodes = new TreeMap<>(Comparator.comparing(Integer::valueOf));
+      exitCodes.put("123", "the arguments or settings are not valid");
+      exitCodes.put("125", "a defect of this program");
+      exitCodes.putAll(each.getCommandSpec().usageMessage().exitCodeList());
       each.getCommandSpec()
           .version(version)
           .exitCodeOnExecutionException(ExitCode.DEFECT)
           .usageMessage()
-          .exitCodeListHeading("%nExit codes:%n");
+          .exitCodeListHeading("%nExit codes:%n")
+          .exitCodeList(exitCodes);
     }
     return commandLine
         .setOut(new PrintWriter(console.out(), true))
@@ -200,9 +207,7 @@ final class Cli {
       exitCodeList = {
         "0:all can be used, now or after their abstention; with --require, a quorum votes",
         "1:one cannot be used",
-        "121:with --require, too few vote",
-        "123:the arguments or settings are not valid",
-        "125:a defect of this program"
+        "121:with --require, too few vote"
       })
   int doctor(
       @Option(
@@ -225,9 +230,7 @@ final class Cli {
       exitCodeList = {
         "0:the set is founded",
         "1:it is not: fix what the lines say, and run the command again",
-        "119:the list is the other one of a change of masters that is under way",
-        "123:the arguments or settings are not valid",
-        "125:a defect of this program"
+        "119:the list is the other one of a change of masters that is under way"
       })
   int adopt(
       @Option(
@@ -271,9 +274,7 @@ final class Cli {
               + " the settings of this command; clients with others are refused from then on.",
       exitCodeList = {
         "0:agreed",
-        "1:stopped: fix what the last line says, and run the command again",
-        "123:the arguments or settings are not valid",
-        "125:a defect of this program"
+        "1:stopped: fix what the last line says, and run the command again"
       })
   int agree(@Mixin Deployment.Missing missing, @Mixin Deployment.Listed masters)
       throws InterruptedException {
@@ -289,9 +290,7 @@ final class Cli {
               + " run all clients with the future masters, finish. Each command may be repeated.",
       exitCodeList = {
         "0:done",
-        "1:stopped: fix what the last line says, and run the command again",
-        "123:the arguments or settings are not valid",
-        "125:a defect of this program"
+        "1:stopped: fix what the last line says, and run the command again"
       })
   int resize(
       @Parameters(
@@ -325,9 +324,7 @@ final class Cli {
       exitCodeList = {
         "0:free: no client holds it on a majority",
         "120:held by one client on a majority, or set free and not yet expired",
-        "121:unknown, too few masters can tell",
-        "123:the arguments or settings are not valid",
-        "125:a defect of this program"
+        "121:unknown, too few masters can tell"
       })
   int status(
       @Mixin Deployment.Observed observed,
@@ -343,9 +340,7 @@ final class Cli {
       description = "Lists what clients of this library hold; takes nothing.",
       exitCodeList = {
         "0:everything that a majority holds is listed",
-        "1:there may be more: too few masters answered, or there was too much to search",
-        "123:the arguments or settings are not valid",
-        "125:a defect of this program"
+        "1:there may be more: too few masters answered, or there was too much to search"
       })
   int list(
       @Mixin Deployment.Observed observed,

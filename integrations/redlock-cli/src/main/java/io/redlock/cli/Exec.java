@@ -12,6 +12,7 @@ import io.redlock.spi.LibraryThread;
 import io.redlock.text.Brief;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -45,7 +46,6 @@ import picocli.CommandLine.Parameters;
       "120:not acquired, another client holds the lock",
       "121:not acquired, too few masters can vote",
       "122:the lease was lost and the command was ended, or no majority held the lock at its end",
-      "123:the arguments or settings are not valid",
       "125:a defect of this program, or it could not watch the command",
       "127:the command could not be started"
     },
@@ -251,10 +251,10 @@ final class Exec implements Callable<Integer> {
               + Brief.exact(renewFor)
               + ": raise --renew-for");
     }
-    Duration reserve = longer(LEAST_RESERVE, killAfter.dividedBy(4));
+    Duration timeout = Collections.min(List.of(Cli.LONGEST_NODE_TIMEOUT, ttl.dividedBy(4)));
+    Duration reserve = Collections.max(List.of(LEAST_RESERVE, killAfter.dividedBy(4)));
     return JedisRedlock.builder()
-        .nodeTimeout(
-            longer(LEAST_NODE_TIMEOUT, shorter(Cli.LONGEST_NODE_TIMEOUT, ttl.dividedBy(4))))
+        .nodeTimeout(Collections.max(List.of(LEAST_NODE_TIMEOUT, timeout)))
         .configure(masters.settings(console))
         .lossMargin(killAfter.plus(reserve));
   }
@@ -334,14 +334,6 @@ final class Exec implements Callable<Integer> {
 
   private void say(@Nullable String message) {
     console.say(String.valueOf(message));
-  }
-
-  private static Duration longer(Duration a, Duration b) {
-    return a.compareTo(b) >= 0 ? a : b;
-  }
-
-  private static Duration shorter(Duration a, Duration b) {
-    return a.compareTo(b) <= 0 ? a : b;
   }
 
   /** The state that a signal acts on: a wait for the lock, or a command. */

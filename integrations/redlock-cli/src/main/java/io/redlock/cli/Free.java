@@ -29,9 +29,7 @@ import picocli.CommandLine.Parameters;
     exitCodeList = {
       "0:set free, or nobody holds it",
       "120:not set free, it is held at another token or without an end",
-      "121:unknown, too few masters answered that can tell; try again",
-      "123:the arguments or settings are not valid",
-      "125:a defect of this program"
+      "121:unknown, too few masters answered that can tell; try again"
     })
 final class Free implements Callable<Integer> {
 
