@@ -75,11 +75,7 @@ final class FlightEvents {
   }
 
   static void acquired(@Nullable Acquire event, LeaseRequest request, AcquireResult result) {
-    if (event == null) {
-      return;
-    }
-    event.end();
-    if (event.shouldCommit()) {
+    if (event != null && event.isDue()) {
       event.resource = (request.isAnyOf() ? "any of " : "") + Brief.names(request.resources());
       event.outcome = result.outcome().name();
       event.fencingToken = result.lease().map(Lease::fencingToken).orElse(0L);
@@ -95,11 +91,7 @@ final class FlightEvents {
   }
 
   static void extended(@Nullable Extend event, Lease lease, ExtendResult result) {
-    if (event == null) {
-      return;
-    }
-    event.end();
-    if (event.shouldCommit()) {
+    if (event != null && event.isDue()) {
       event.lease = lease.toString();
       event.outcome = result.outcome().name();
       event.votes = result.votes().toString();
@@ -171,6 +163,12 @@ final class FlightEvents {
   private abstract static class Span extends Moment {
     Span() {
       begin();
+    }
+
+    /** Ends it. Returns true if it is to be filled in and committed. */
+    final boolean isDue() {
+      end();
+      return shouldCommit();
     }
   }
 
