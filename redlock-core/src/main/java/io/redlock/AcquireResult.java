@@ -117,16 +117,6 @@ public record AcquireResult(
     return lease.orElseThrow(() -> new LockNotAcquiredException(request, this));
   }
 
-  /**
-   * Returns the label of the client that holds the resource, as {@link Votes#holder()}.
-   *
-   * @return the label, or what {@link Votes#holder()} has in its place; empty if no node names a
-   *     holder
-   */
-  public Optional<String> holder() {
-    return votes.holder();
-  }
-
   /** For example {@code CONTENDED by HOLDER: 0 of 3 granted, 2 needed (…)}. */
   @Override
   public String toString() {

@@ -36,16 +36,6 @@ public record FreeResult(Outcome outcome, Optional<Duration> grantableIn, Votes 
   }
 
   /**
-   * Returns the label of the holder, according to most of the nodes that name one.
-   *
-   * @return the label; empty if no node names a holder; {@code readers} if it was shared; {@code
-   *     freed by ...} if it was set free before
-   */
-  public Optional<String> holder() {
-    return votes.holder();
-  }
-
-  /**
    * Returns a text for operators, for example {@code set free: can be granted again in 9.9s (a set
    * free, held for 9.8s more by billing@pod-7:4211, b ..., c refused connection)}.
    */

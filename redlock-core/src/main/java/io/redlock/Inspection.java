@@ -32,17 +32,6 @@ public record Inspection(
     nodes = List.copyOf(nodes);
   }
 
-  /**
-   * Creates the inspection of a client that does not move.
-   *
-   * @param resource the resource
-   * @param nodes one entry per node
-   * @param quorum the number of nodes that make a majority
-   */
-  public Inspection(String resource, List<Node> nodes, int quorum) {
-    this(resource, nodes, quorum, Optional.empty());
-  }
-
   /** The answers to the question if one client holds the resource on a majority of the nodes. */
   public enum Held {
     /**

@@ -23,16 +23,6 @@ public record Votes(List<NodeVote> nodes, int quorum, Optional<Moving> moving) {
   }
 
   /**
-   * Creates the votes of a client that does not move.
-   *
-   * @param nodes one entry per node
-   * @param quorum the number of yes votes that were needed
-   */
-  public Votes(List<NodeVote> nodes, int quorum) {
-    this(nodes, quorum, Optional.empty());
-  }
-
-  /**
    * The masters of a client that moves: it needs a majority of the present ones and a majority of
    * the future ones.
    *

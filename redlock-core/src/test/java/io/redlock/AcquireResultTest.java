@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 class AcquireResultTest {
 
-  private static final Votes NONE = new Votes(List.of(), 2);
+  private static final Votes NONE = new Votes(List.of(), 2, Optional.empty());
 
   @Test
   void failuresHaveTheirOutcomeAndNoLease() {

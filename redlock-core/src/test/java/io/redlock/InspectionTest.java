@@ -105,7 +105,7 @@ class InspectionTest {
   }
 
   private static Inspection of(Node... nodes) {
-    return new Inspection("orders/42", List.of(nodes), nodes.length / 2 + 1);
+    return new Inspection("orders/42", List.of(nodes), nodes.length / 2 + 1, Optional.empty());
   }
 
   /** A and B: held by these; f: free; d: doubtful; n: no answer. */
@@ -220,7 +220,7 @@ class InspectionTest {
             0,
             List.of());
     List<Node> nodes = new ArrayList<>(List.of(node));
-    Inspection inspection = new Inspection("r", nodes, 1);
+    Inspection inspection = new Inspection("r", nodes, 1, Optional.empty());
     waiters.clear();
     nodes.clear();
     assertEquals(List.of("w"), inspection.nodes().get(0).waiters());

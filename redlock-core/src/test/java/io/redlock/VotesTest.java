@@ -31,7 +31,8 @@ class VotesTest {
             vote("c", Vote.REFUSED, "held for 4.1s more", 900),
             vote("d", Vote.UNKNOWN, "no answer in 50ms", 50_000),
             vote("e", Vote.UNREACHABLE, "refused connection", 80)),
-        3);
+        3,
+        Optional.empty());
   }
 
   @Test
@@ -56,7 +57,8 @@ class VotesTest {
 
   @Test
   void quorumThatCameTooLateIsNotCalledRefused() {
-    Votes votes = new Votes(List.of(vote("a", Vote.YES, "granted", 9_000_000)), 1);
+    Votes votes =
+        new Votes(List.of(vote("a", Vote.YES, "granted", 9_000_000)), 1, Optional.empty());
     assertEquals(
         "not acquired: orders/42: granted too late to be of use: 1 of 1 granted, 1 needed"
             + " (a granted 9.0s)",
@@ -65,7 +67,7 @@ class VotesTest {
 
   @Test
   void callThatNeverAskedAnyNodeSaysSo() {
-    Votes votes = new Votes(List.of(), 3);
+    Votes votes = new Votes(List.of(), 3, Optional.empty());
     assertEquals("no node was asked", votes.toString());
     assertEquals(
         "not acquired: orders/42: others in this process held it, or were ahead in the queue,"
@@ -96,7 +98,8 @@ class VotesTest {
                         Optional.empty(),
                         Optional.of(holder).filter(label -> !label.isEmpty())))
             .toList(),
-        2);
+        2,
+        Optional.empty());
   }
 
   @Test
@@ -106,14 +109,14 @@ class VotesTest {
     assertEquals(Optional.empty(), holders("", "").holder());
     assertEquals(Optional.empty(), holders().holder());
     AcquireResult refusal = AcquireResult.contended(By.HOLDER, holders("a", "b", "b"));
-    assertEquals(Optional.of("b"), refusal.holder());
+    assertEquals(Optional.of("b"), refusal.votes().holder());
     assertEquals(Optional.of("b"), new LockNotAcquiredException(REQUEST, refusal).holder());
   }
 
   @Test
   void votesDoNotChange() {
     List<NodeVote> nodes = new ArrayList<>(failed().nodes());
-    Votes votes = new Votes(nodes, 3);
+    Votes votes = new Votes(nodes, 3, Optional.empty());
     nodes.clear();
     assertEquals(failed(), votes);
     assertThrows(UnsupportedOperationException.class, () -> votes.nodes().clear());

@@ -18,6 +18,7 @@ import io.redlock.spi.NodeRequest.Grant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Function;
@@ -239,7 +240,10 @@ class AcquireCallTest {
   @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
   void completingTheFutureByHandAtAnyStepLeavesNothingLocked(int step) {
     cancelAfter(
-        step, call -> call.complete(AcquireResult.contended(By.UNKNOWN, new Votes(List.of(), 2))));
+        step,
+        call ->
+            call.complete(
+                AcquireResult.contended(By.UNKNOWN, new Votes(List.of(), 2, Optional.empty()))));
   }
 
   private void cancelAfter(int step, Function<CompletableFuture<AcquireResult>, Boolean> giveUp) {

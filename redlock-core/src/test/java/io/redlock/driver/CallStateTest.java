@@ -11,6 +11,7 @@ import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -110,7 +111,7 @@ class CallStateTest {
       return new AttemptEnd(
           decision,
           null,
-          new Votes(List.of(), 2),
+          new Votes(List.of(), 2, Optional.empty()),
           lifeMillis,
           List.of("held", "behind").contains(why),
           List.of("behind", "cut-off").contains(why),

@@ -15,6 +15,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -27,7 +28,13 @@ class LocalQueuesTest {
   private static final List<String> NAMES = List.of("orders/42");
   private static final AttemptEnd REFUSAL =
       new AttemptEnd(
-          Decision.UNAVAILABLE, null, new Votes(List.of(), 2), -1, false, false, By.UNKNOWN);
+          Decision.UNAVAILABLE,
+          null,
+          new Votes(List.of(), 2, Optional.empty()),
+          -1,
+          false,
+          false,
+          By.UNKNOWN);
 
   private final LocalQueues queues = new LocalQueues();
 

@@ -186,7 +186,8 @@ final class ServiceLife implements Scenes.Actor {
     switch (command) {
       case "cancel" -> call.cancel(false);
       case "complete" ->
-          call.complete(AcquireResult.contended(By.UNKNOWN, new Votes(List.of(), 2)));
+          call.complete(
+              AcquireResult.contended(By.UNKNOWN, new Votes(List.of(), 2, Optional.empty())));
       case "votes?" -> out.add(Bed.now(call).votes().toString());
       case "names?" -> out.add(Bed.now(call).lease().orElseThrow().resources().toString());
       default -> lease(command, number, (HeldLease) Bed.now(call).lease().orElseThrow(), words);
@@ -291,7 +292,7 @@ final class ServiceLife implements Scenes.Actor {
         result ->
             result.outcome()
                 + result.grantableIn().map(span -> " in " + text(span)).orElse("")
-                + result.holder().map(holder -> " of " + holder).orElse("")
+                + result.votes().holder().map(holder -> " of " + holder).orElse("")
                 + ", "
                 + result);
   }

@@ -99,7 +99,8 @@ class InspectTest {
         }
         case "set-free" -> {
           FreeResult freed = operator.operations().free(rest);
-          return List.of(freed.outcome() + freed.holder().map(it -> " from " + it).orElse(""));
+          return List.of(
+              freed.outcome() + freed.votes().holder().map(it -> " from " + it).orElse(""));
         }
         case "stored?" -> {
           return IntStream.range(0, 3).mapToObj(node -> stored(node, rest)).toList();
@@ -178,7 +179,7 @@ class InspectTest {
       assertTrue(refused.getMessage().contains(" more"), refused::getMessage);
       assertTrue(refused.getMessage().contains(by), refused::getMessage);
       assertFalse(refused.getMessage().contains("secret"), refused::getMessage);
-      assertEquals(refused.holder(), operator.tryAcquire(asked).holder());
+      assertEquals(refused.holder(), operator.tryAcquire(asked).votes().holder());
       return "refused" + by.replaceFirst("\\S+:" + ProcessHandle.current().pid(), "this process");
     }
 

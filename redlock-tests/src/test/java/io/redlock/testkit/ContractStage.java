@@ -217,7 +217,7 @@ final class ContractStage extends Scenes.Teller {
       }
       boolean isBehind = result.votes().toString().contains("first in the queue");
       return result.outcome().name()
-          + (result.holder().equals(Optional.of("readers")) ? " by readers" : "")
+          + (result.votes().holder().equals(Optional.of("readers")) ? " by readers" : "")
           + (isBehind ? ", others are first" : "");
     } catch (IllegalStateException e) {
       return e.getClass().getSimpleName();

@@ -25,6 +25,7 @@ import io.redlock.testing.InMemoryMasters;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -146,7 +147,8 @@ class RedlockObservationsTest {
     tracer.getSpans().clear();
     RedlockListener call = observations.onCall(request);
     call.onEnd(lease, new LeaseEnd(LeaseEnd.Cause.RELEASED, "by its holder"), TTL);
-    call.onExtend(lease, ExtendResult.extended(TTL, new Votes(List.of(), 1)), TTL);
+    call.onExtend(
+        lease, ExtendResult.extended(TTL, new Votes(List.of(), 1, Optional.empty())), TTL);
     call.onAcquire(request, acquired, TTL);
     assertEquals("released", span("hold lease").getTags().get("cause"));
     assertTrue(span("hold lease").getEndTimestamp().toEpochMilli() > 0);

@@ -9,6 +9,7 @@ import io.redlock.Lease;
 import io.redlock.Votes;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -17,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class JobHoldTest {
 
   private static final long MINUTE_NANOS = Duration.ofMinutes(1).toNanos();
-  private static final Votes VOTES = new Votes(List.of(), 2);
+  private static final Votes VOTES = new Votes(List.of(), 2, Optional.empty());
 
   private final long nowNanos = System.nanoTime();
   private final JobHold.Limits before = limits(1);

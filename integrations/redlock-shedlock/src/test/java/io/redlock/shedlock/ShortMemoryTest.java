@@ -12,6 +12,7 @@ import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Optional;
 import net.javacrumbs.shedlock.core.ClockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
@@ -73,7 +74,7 @@ class ShortMemoryTest {
   /** Returns a provider whose locks are these leases, one after the other. */
   private static RedlockLockProvider provider(Held... leases) {
     Iterator<Held> next = List.of(leases).iterator();
-    Votes votes = new Votes(List.of(), 2);
+    Votes votes = new Votes(List.of(), 2, Optional.empty());
     return new RedlockLockProvider(
         proxy(Redlock.class, method -> AcquireResult.acquired(next.next().lease, votes)));
   }
