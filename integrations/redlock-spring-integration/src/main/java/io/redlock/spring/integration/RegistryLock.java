@@ -3,11 +3,10 @@ package io.redlock.spring.integration;
 import io.redlock.Lease;
 import io.redlock.LeaseLock;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 
-/** A key of a registry, which knows its holders. */
+/** A key of a registry. A thread that locks it again later extends its lease. */
 class RegistryLock implements LeaseLock {
 
   private final LeaseLockRegistry<?> registry;
@@ -18,13 +17,23 @@ class RegistryLock implements LeaseLock {
     this.key = key;
   }
 
+  /** Returns the lock, to be locked. Extends it if this thread holds it, but not for long. */
+  private LeaseLock extended(Duration ttl) {
+    LeaseLock lock = registry.leaseLock(key, ttl);
+    try {
+      Lease lease = lock.lease();
+      if (lease.isValid() && lease.remaining().compareTo(ttl.dividedBy(2)) < 0) {
+        lease.extendAsync(ttl);
+      }
+    } catch (IllegalMonitorStateException e) {
+      // this thread does not hold it yet
+    }
+    return lock;
+  }
+
   @Override
   public Lease lease() {
-    LeaseLock held = registry.held(key);
-    if (held == null) {
-      throw new IllegalMonitorStateException("the current thread does not hold " + this);
-    }
-    return held.lease();
+    return registry.leaseLock(key, registry.ttl).lease();
   }
 
   @Override
@@ -33,46 +42,32 @@ class RegistryLock implements LeaseLock {
   }
 
   void lockFor(Duration ttl) {
-    LeaseLock lock = registry.lockOrHeld(key, ttl);
-    lock.lock();
-    registry.locked(key, lock);
+    extended(ttl).lock();
   }
 
   @Override
   public void lockInterruptibly() throws InterruptedException {
-    LeaseLock lock = registry.lockOrHeld(key, registry.ttl);
-    lock.lockInterruptibly();
-    registry.locked(key, lock);
+    extended(registry.ttl).lockInterruptibly();
   }
 
   @Override
   public boolean tryLock() {
-    LeaseLock lock = registry.lockOrHeld(key, registry.ttl);
-    return locked(lock, lock.tryLock());
+    return extended(registry.ttl).tryLock();
   }
 
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-    Objects.requireNonNull(unit, "unit is null: give the unit of time");
-    LeaseLock lock = registry.lockOrHeld(key, registry.ttl);
-    return locked(lock, lock.tryLock(time, unit));
+    return extended(registry.ttl).tryLock(time, unit);
   }
 
   boolean tryLockFor(Duration waitTime, Duration ttl) throws InterruptedException {
-    LeaseLock lock = registry.lockOrHeld(key, ttl);
-    return locked(lock, lock.tryLock(TimeUnit.NANOSECONDS.convert(waitTime), TimeUnit.NANOSECONDS));
-  }
-
-  private boolean locked(LeaseLock lock, boolean locked) {
-    if (locked) {
-      registry.locked(key, lock);
-    }
-    return locked;
+    long nanos = TimeUnit.NANOSECONDS.convert(waitTime);
+    return extended(ttl).tryLock(nanos, TimeUnit.NANOSECONDS);
   }
 
   @Override
   public void unlock() {
-    registry.unlock(key);
+    registry.leaseLock(key, registry.ttl).unlock();
   }
 
   @Override

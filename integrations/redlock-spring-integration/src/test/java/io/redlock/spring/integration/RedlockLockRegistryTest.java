@@ -71,26 +71,6 @@ class RedlockLockRegistryTest {
   }
 
   @Test
-  void lockThatNoMemoryIsLeftToRememberIsReleased() {
-    LeaseLockRegistry<LeaseLock> full =
-        new LeaseLockRegistry<>(redlock, "orders", TTL, RENEW_FOR) {
-          @Override
-          LeaseLock lock(String name) {
-            return new RegistryLock(this, name);
-          }
-
-          @Override
-          void remember(String name, LeaseLock lock) {
-            throw new OutOfMemoryError("test");
-          }
-        };
-    assertThrows(OutOfMemoryError.class, () -> full.obtain(key).lock());
-    assertThrows(OutOfMemoryError.class, () -> full.obtain(key).tryLock());
-    assertEquals(List.of(), redlock.operations().leases());
-    assertTrue(other.obtain(key).tryLock());
-  }
-
-  @Test
   void lockIsUsedLikeAnyOther() throws InterruptedException {
     // readme:start registry
     RedlockLockRegistry registry =
