@@ -1,6 +1,7 @@
 package io.redlock.cli;
 
 import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.Adoption.Line;
 import io.redlock.jedis.deployment.Adoption.Outcome;
 import io.redlock.jedis.deployment.DeploymentSettings;
@@ -36,7 +37,6 @@ import picocli.CommandLine.UnmatchedArgumentException;
 @Command(
     name = "redlock",
     description = "Locks over independent Redis masters.",
-    subcommands = {Exec.class, Free.class},
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "COMMAND",
     footer = {
@@ -119,20 +119,7 @@ final class Cli {
   }
 
   private static CommandLine commandLine(Console console) {
-    CommandLine commandLine =
-        new CommandLine(
-            new Cli(console),
-            new CommandLine.IFactory() {
-              @Override
-              public <K> K create(Class<K> type) throws Exception {
-                if (type == Exec.class) {
-                  return type.cast(new Exec(console));
-                }
-                return type == Free.class
-                    ? type.cast(new Free(console))
-                    : CommandLine.defaultFactory().create(type);
-              }
-            });
+    CommandLine commandLine = new CommandLine(new Cli(console)).addSubcommand(new Exec(console));
     String packaged = Cli.class.getPackage().getImplementationVersion();
     String version = "redlock " + (packaged == null ? "unpackaged" : packaged);
     commandLine.getCommandSpec().version(version);
@@ -332,6 +319,37 @@ final class Cli {
       throws InterruptedException {
     try (Redlock redlock = observer(observed).get().build()) {
       return Status.run(redlock, resource, observed.json, console.out());
+    }
+  }
+
+  @Command(
+      mixinStandardHelpOptions = true,
+      description = {
+        "Sets a resource free: its holder can extend its lease no longer and is notified at its next"
+            + " renewal; nobody else is granted the resource before the holder's last deadline. Prints"
+            + " how long that takes. Only a clean stop of the holder, instead, is faster and safe.",
+        ""
+      },
+      exitCodeList = {
+        "0:set free, or nobody holds it",
+        "120:not set free, it is held at another token or without an end",
+        "121:unknown, too few masters answered that can tell; try again"
+      })
+  int free(
+      @Mixin Deployment.Named masters,
+      @Option(
+              names = "--token",
+              paramLabel = "TOKEN",
+              description = "set it free only if it is still held at this fencing token")
+          @Nullable Long token,
+      @Parameters(paramLabel = "RESOURCE", description = "the name to set free") String resource)
+      throws InterruptedException {
+    JedisRedlock.Builder builder =
+        JedisRedlock.builder()
+            .nodeTimeout(LONGEST_NODE_TIMEOUT)
+            .configure(masters.settings(console));
+    try (Redlock redlock = builder.build()) {
+      return Free.run(redlock.operations(), resource, token, console.out());
     }
   }
 
