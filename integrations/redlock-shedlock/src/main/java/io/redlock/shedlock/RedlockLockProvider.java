@@ -8,6 +8,7 @@ import io.redlock.Redlock;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import net.javacrumbs.shedlock.core.AbstractSimpleLock;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
@@ -115,12 +116,34 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
     SimpleLock lock = null;
     try {
       JobHold.Limits limits = limits(configuration, System.nanoTime());
-      lock = new JobLock(configuration, this, JobHold.begin(lease, limits, timer));
+      lock = new JobLock(configuration, JobHold.begin(lease, limits, timer));
       return lock;
     } finally {
       if (lock == null) { // no memory
         lease.close();
       }
+    }
+  }
+
+  /** The handle of one hold, until it is unlocked or extended. */
+  private final class JobLock extends AbstractSimpleLock {
+    private final JobHold hold;
+
+    JobLock(LockConfiguration configuration, JobHold hold) {
+      super(configuration);
+      this.hold = hold;
+    }
+
+    @Override
+    protected void doUnlock() {
+      hold.end();
+    }
+
+    @Override
+    protected Optional<SimpleLock> doExtend(LockConfiguration next) {
+      return hold.extend(limits(next, System.nanoTime()), ttlFor(next))
+          ? Optional.of(new JobLock(next, hold))
+          : Optional.empty();
     }
   }
 
@@ -142,7 +165,7 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
   }
 
   /** Returns the limits of a hold that begins at this time. */
-  JobHold.Limits limits(LockConfiguration configuration, long startNanos) {
+  private JobHold.Limits limits(LockConfiguration configuration, long startNanos) {
     Duration longest = shorter(configuration.getLockAtMostFor(), LONGEST);
     return new JobHold.Limits(
         startNanos + shorter(configuration.getLockAtLeastFor(), LONGEST).toNanos(),
@@ -154,7 +177,7 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
   }
 
   /** Returns a ttl after which {@code lockAtLeastFor} is over, also by a clock that drifts. */
-  Duration ttlFor(LockConfiguration configuration) {
+  private Duration ttlFor(LockConfiguration configuration) {
     Duration atLeast = shorter(configuration.getLockAtLeastFor(), LONGEST);
     Duration needed = atLeast.plus(atLeast.dividedBy(10)).plus(DRIFT_FLOOR);
     return needed.compareTo(ttl) > 0 ? needed : ttl;
