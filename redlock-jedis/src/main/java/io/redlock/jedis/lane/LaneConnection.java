@@ -83,7 +83,7 @@ final class LaneConnection {
   private final LaneShell shell;
   private final Consumer<Runnable> effects;
   private final ObjLongConsumer<NodeReply> abandon;
-  private final Introduction introduction;
+  private final Handshake handshake;
   private final NodeReply silence;
 
   private @Nullable Batch batch; // of the connection in use; null if there is none
@@ -119,7 +119,7 @@ final class LaneConnection {
     this.shell = shell;
     this.effects = effects;
     this.abandon = abandon;
-    this.introduction = new Introduction(trust, audits, calls);
+    this.handshake = new Handshake(trust, audits, calls);
     this.silence =
         NodeReply.unreachable(
             "silent for more than "
@@ -128,7 +128,7 @@ final class LaneConnection {
   }
 
   /** Returns true if this is the connection in use. */
-  boolean isOver(@Nullable Wire other) {
+  boolean uses(@Nullable Wire other) {
     return batch != null && batch.wire == other;
   }
 
@@ -137,7 +137,7 @@ final class LaneConnection {
     return open;
   }
 
-  /** Returns true if the connection has answered anything since it was introduced. */
+  /** Returns true if the connection has answered anything since its handshake. */
   boolean hasAnswered() {
     return answered;
   }
@@ -154,13 +154,13 @@ final class LaneConnection {
 
   // Begin and end.
 
-  /** Begins the introduction of a new connection. */
+  /** Begins the handshake of a new connection. */
   void begin(Wire fresh, long nowNanos) {
     batch = new Batch(fresh);
     answered = false;
     lastWriteNanos = nowNanos;
     leastRoundTripNanos = Long.MAX_VALUE;
-    introduction.begin();
+    handshake.begin();
     ticks.watch(nowNanos);
   }
 
@@ -191,7 +191,7 @@ final class LaneConnection {
     if (open) {
       auditNow(nowNanos);
     } else if (batch != null) {
-      introduction.told();
+      handshake.told();
     }
   }
 
@@ -404,7 +404,7 @@ final class LaneConnection {
       return false;
     }
     calls.removeOldest();
-    if (introduction.loaded()) {
+    if (handshake.loaded()) {
       open(nowNanos);
     } else {
       othersByNanos = nowNanos + settings.nodeTimeoutNanos();
@@ -427,7 +427,7 @@ final class LaneConnection {
       planAudit(nowNanos);
     } else if (open) {
       health.answered(nowNanos);
-    } else if (isVerdict && introduction.audited()) {
+    } else if (isVerdict && handshake.audited()) {
       open(nowNanos);
     } else if (reply instanceof JedisDataException error && !isVerdict) {
       abandon.accept(ReplyMapper.connectFailure(error), nowNanos);
@@ -456,7 +456,7 @@ final class LaneConnection {
       if (audits.isStale(nowNanos)) {
         health.unaudited("it was not audited for more than 3s", nowNanos);
       }
-    } else if (batch != null && introduction.awaitsOthers() && nowNanos - othersByNanos >= 0) {
+    } else if (batch != null && handshake.awaitsOthers() && nowNanos - othersByNanos >= 0) {
       open(nowNanos);
     }
     if (silentNanos(nowNanos) >= settings.silenceTimeoutNanos()) {

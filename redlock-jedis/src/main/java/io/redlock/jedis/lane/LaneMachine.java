@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * around it. Not thread-safe.
  *
  * <p>The machine itself decides when to connect, how long requests wait for that, and how the lane
- * ends. Its parts decide the rest: {@link LaneCalls}, {@link LaneConnection}, {@link Introduction},
+ * ends. Its parts decide the rest: {@link LaneCalls}, {@link LaneConnection}, {@link Handshake},
  * {@link Audits}, {@link LaneHealth} and {@link LaneTicks}.
  */
 final class LaneMachine implements MachineShell.Machine {
@@ -133,7 +133,7 @@ final class LaneMachine implements MachineShell.Machine {
 
   /** Gives the connection up, because a batch was not written completely. */
   void writeFailed(Wire to, Throwable why, long nowNanos) {
-    if (connection.isOver(to)) {
+    if (connection.uses(to)) {
       abandon(NodeReply.unreachable(ReplyMapper.lost(why)), nowNanos);
     }
   }
@@ -156,7 +156,7 @@ final class LaneMachine implements MachineShell.Machine {
     ticks.by(connectByNanos, nowNanos);
   }
 
-  /** Begins the introduction of a new connection, unless it comes too late. */
+  /** Begins the handshake of a new connection, unless it comes too late. */
   @Override
   public void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING) {
@@ -197,7 +197,7 @@ final class LaneMachine implements MachineShell.Machine {
   /** Takes note that the connection has ended. */
   @Override
   public void lost(@Nullable Wire from, Throwable why, long nowNanos) {
-    if (connection.isOver(from)) {
+    if (connection.uses(from)) {
       abandon(
           connection.isOpen()
               ? NodeReply.unreachable(ReplyMapper.lost(why))
@@ -244,7 +244,7 @@ final class LaneMachine implements MachineShell.Machine {
    * @return the call whose answer is to be {@link Call#deliver delivered}; null if there is none
    */
   @Nullable Call received(@Nullable Wire from, @Nullable Object reply, long nowNanos) {
-    if (!connection.isOver(from)) {
+    if (!connection.uses(from)) {
       return null; // it was given up
     }
     Call decided = connection.received(reply, nowNanos);

@@ -64,7 +64,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   private static final JedisConnectionException REFUSAL =
       new JedisConnectionException(new ConnectException("Connection refused"));
   private static final String LOADS =
-      Introduction.LOADED.stream().map(each -> "load " + each).collect(Collectors.joining(", "));
+      Handshake.LOADED.stream().map(each -> "load " + each).collect(Collectors.joining(", "));
 
   private final LaneSettings settings = FakeNet.settings(Duration.ofMillis(NODE_TIMEOUT_MILLIS));
   private final RequestEncoder encoder =
@@ -429,7 +429,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "takes-marks" -> node.takesMarks = rest.equals("yes");
       case "up" -> {
         step("start", "");
-        introduce();
+        handshake();
       }
       case "warm" -> {
         play("up");
@@ -437,7 +437,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
         answer();
       }
       case "connect" -> connect();
-      case "introduce" -> introduce();
+      case "handshake" -> handshake();
       case "pass" -> pass(Long.parseLong(rest));
       case "hang" -> nowNanos += Long.parseLong(rest) * 1_000_000;
       case "nanos" -> nowNanos += Long.parseLong(rest);
@@ -512,8 +512,8 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     afterStep();
   }
 
-  /** Makes the lane go through its introduction, and forgets what it did for that. */
-  private void introduce() {
+  /** Makes the lane go through its handshake, and forgets what it did for that. */
+  private void handshake() {
     connect();
     answerAll();
     assertEquals(NodeStatus.State.UP, status().state());

@@ -15,7 +15,7 @@ class LaneMachineTest {
   @TestFactory
   Stream<DynamicTest> scenes() {
     return Stream.of(
-            "Introduction", "Connecting", "Writing", "Answers", "Silence", "Audits", "Closing")
+            "Handshake", "Connecting", "Writing", "Answers", "Silence", "Audits", "Closing")
         .flatMap(each -> Scenes.of("jedis/lane/" + each + ".txt", log.beside(LaneLife::new)));
   }
 }

@@ -126,13 +126,13 @@ class NodeLaneTest implements LockNode.Observer {
 
   private FakeWire up() {
     lane.start(time, time, this);
-    FakeWire wire = introduce();
+    FakeWire wire = handshake();
     send(grant("warm"));
     wire.pump(time.wallMicros());
     return wire;
   }
 
-  private FakeWire introduce() {
+  private FakeWire handshake() {
     FakeWire wire = net.connect();
     wire.pump(time.wallMicros());
     assertEquals(State.UP, lane.status().state());
@@ -371,7 +371,7 @@ class NodeLaneTest implements LockNode.Observer {
     time.passMillis(1_000);
     answerLate(wire);
     wire.line.lost(new IOException("reset"));
-    wire = introduce();
+    wire = handshake();
     send(grant("b"));
     time.passMillis(100);
     send(grant("c"));
@@ -522,7 +522,7 @@ class NodeLaneTest implements LockNode.Observer {
   enum Moment {
     CONNECTING,
     FAILED_TO_CONNECT,
-    INTRODUCED,
+    HANDSHAKE_DONE,
     IDLE,
     BUSY,
     LOST,
@@ -535,12 +535,12 @@ class NodeLaneTest implements LockNode.Observer {
   void laneIsUpAgainWithoutHelpAfterMemoryWasShortForAWhile(Moment moment)
       throws InterruptedException {
     List<Answers> all = new ArrayList<>();
-    boolean comesUp = moment.compareTo(Moment.INTRODUCED) > 0;
+    boolean comesUp = moment.compareTo(Moment.HANDSHAKE_DONE) > 0;
     FakeWire wire = comesUp ? up() : null;
     if (!comesUp) {
       lane.start(time, time, this);
     }
-    if (moment == Moment.INTRODUCED) {
+    if (moment == Moment.HANDSHAKE_DONE) {
       wire = net.connect();
     }
     if (moment == Moment.BUSY) {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * has been audited, and until all have shown that they are one set. Whenever another node has told
  * something new, the node is audited again.
  */
-final class Introduction {
+final class Handshake {
 
   /** The scripts that each connection loads, so that no request has to be sent twice. */
   static final List<Script> LOADED =
@@ -41,7 +41,7 @@ final class Introduction {
   private int refreshes;
   private int loads;
 
-  Introduction(NodeTrust trust, Audits audits, LaneCalls calls) {
+  Handshake(NodeTrust trust, Audits audits, LaneCalls calls) {
     this.trust = trust;
     this.audits = audits;
     this.calls = calls;
@@ -62,7 +62,7 @@ final class Introduction {
     calls.addAhead(audit);
   }
 
-  /** Goes on after a verdict. Returns true if the introduction is complete. */
+  /** Goes on after a verdict. Returns true if the handshake is complete. */
   boolean audited() {
     Refresh refresh = audits.verdict().refresh();
     if (refresh != null && refreshes < MAX_REFRESHES) {
@@ -82,7 +82,7 @@ final class Introduction {
     return true;
   }
 
-  /** Goes on after a script was loaded. Returns true if the introduction is complete. */
+  /** Goes on after a script was loaded. Returns true if the handshake is complete. */
   boolean loaded() {
     loads--;
     if (loads > 0 || !early) {
