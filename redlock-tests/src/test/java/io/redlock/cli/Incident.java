@@ -2,17 +2,23 @@ package io.redlock.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.scenes.Scenes;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.Repository;
 import io.redlock.testbed.Unchecked;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,16 +29,29 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * A page of the runbook, and the deployment that it is about: its commands are executed, and what
- * it says that an operator sees must have been seen. Masters are {@code 10.0.0.1} and so on.
- * Belongs to one thread.
+ * A page of the runbook, and the deployment that it is about: its commands are typed, which shows
+ * their exit codes, and what the page says that an operator sees must have been seen. Masters are
+ * {@code 10.0.0.1} and so on, clients are named by their labels. A lease is on {@code orders/42}
+ * and renewed, unless a command says otherwise; each has a higher token than those before.
  */
-final class Incident implements AutoCloseable {
+final class Incident implements Scenes.Actor {
+
+  static final Path RUNBOOK = Repository.ROOT.resolve("docs/runbook");
+
+  private static final int MASTERS = 3;
+  private static final Duration WAIT = Duration.ofMinutes(1);
+
+  /** For as long as this a master without data abstains. */
+  private static final Duration BRIEF = Duration.ofSeconds(5);
+
+  /** A lease of this ttl is renewed in time by a machine that stands still for 3 s. */
+  private static final Duration LONG = Duration.ofSeconds(10);
 
   private static final Duration SKEW = Duration.ofMillis(500);
 
@@ -47,38 +66,71 @@ final class Incident implements AutoCloseable {
           "maxTtl|movingTo|clockSkew|holder|WAITERS|status|doctor|resize finish|free|nodes\\(\\)|contended|orders/"
               + "|redlock\\.[a-z.]+|Redlock[A-Z]\\w+");
 
-  private final Duration maxTtl;
-  private final Duration nodeTimeout;
-  private final String text;
+  private Duration maxTtl = BRIEF;
+  private Duration nodeTimeout = BRIEF;
+  private String text = "";
   private final List<String> commands = new ArrayList<>();
-  private final Map<String, Runnable> actions = new HashMap<>();
+  private final Map<String, String> actions = new HashMap<>();
   private final List<RedisServer> servers = new ArrayList<>();
   private final List<ClockShim> clocks = new ArrayList<>();
   private final Map<String, Redlock> clients = new LinkedHashMap<>();
+  private final Map<String, Lease> leases = new HashMap<>();
+  private final Map<String, CompletableFuture<AcquireResult>> waits = new HashMap<>();
+  private final List<Long> tokens = new ArrayList<>();
   private final Map<String, String> exported = new HashMap<>();
   private final StringBuffer evidence = new StringBuffer();
-  private final int atFirst;
-  private final boolean setsClocks; // which takes a C compiler
+  private boolean setsClocks; // which takes a C compiler
   private int typed;
 
-  Incident(Path page, int masters, Duration maxTtl) {
-    this.maxTtl = maxTtl;
-    this.nodeTimeout = maxTtl.multipliedBy(2).dividedBy(5);
-    text = Unchecked.io(() -> Files.readString(page));
+  @Override
+  public List<String> act(String command, String rest) throws Exception {
+    String[] words = rest.split(" ");
+    switch (command) {
+      case "page" -> begin(words[0], rest.endsWith(" long") ? LONG : BRIEF);
+      case "more" -> startMore(Integer.parseInt(rest));
+      case "kill" -> server(rest).kill();
+      case "restart" -> server(rest).restart();
+      case "redis" -> server(words[0]).command(Arrays.copyOfRange(words, 1, words.length));
+      case "clock" ->
+          clocks
+              .get(Integer.parseInt(words[0]) - 1)
+              .set(Duration.ofSeconds(Long.parseLong(words[1])));
+      case "meanwhile" -> { // what a command does that is no program of this machine
+        String[] parts = rest.split(": ");
+        actions.put(parts[0], parts[1]);
+      }
+      case "seen" -> Await.until(rest + " is seen", () -> evidence.indexOf(rest) >= 0);
+      case "type" -> {
+        return List.of("" + type(commands.get(typed++)));
+      }
+      case "type-again" -> {
+        return List.of("" + type(commands.get(Integer.parseInt(rest) - 1)));
+      }
+      case "token?" -> {
+        return List.of(tellOfTokens());
+      }
+      case "over" -> end();
+      default -> {
+        return byClient(command, words[0], words);
+      }
+    }
+    return List.of();
+  }
+
+  private void begin(String page, Duration longest) {
+    maxTtl = longest;
+    nodeTimeout = maxTtl.multipliedBy(2).dividedBy(5);
+    text = Unchecked.io(() -> Files.readString(RUNBOOK.resolve(page)));
     FENCED
         .matcher(text)
         .results()
         .forEach(block -> commands.addAll(block.group(1).lines().toList()));
-    atFirst = masters;
-    setsClocks = page.getFileName().toString().startsWith("clocks-");
-    startMore(masters);
+    setsClocks = page.startsWith("clocks-");
+    startMore(MASTERS);
+    settings("operator").adoptNew(); // they vote at once, as masters that have long been in use
   }
 
-  Duration maxTtl() {
-    return maxTtl;
-  }
-
-  void startMore(int masters) {
+  private void startMore(int masters) {
     for (int i = 0; i < masters; i++) {
       if (setsClocks) {
         clocks.add(ClockShim.create());
@@ -89,36 +141,78 @@ final class Incident implements AutoCloseable {
     }
   }
 
-  /** Has the masters vote at once, as masters do that have long been in use. */
-  void adopt() {
-    settings("operator").adoptNew();
+  private RedisServer server(String number) {
+    return servers.get(Integer.parseInt(number) - 1);
   }
 
-  RedisServer server(int number) {
-    return servers.get(number - 1);
-  }
+  // Clients.
 
-  ClockShim clock(int number) {
-    return clocks.get(number - 1);
+  private List<String> byClient(String label, String command, String[] words) throws Exception {
+    switch (command) {
+      case "connects" -> client(label);
+      case "moves" -> {
+        String future = addresses(",", servers.size());
+        clients.put(label, settings(label, MASTERS).movingTo(future).build());
+      }
+      case "closes" -> clients.remove(label).close();
+      case "finds" -> awaitState(client(label), Integer.parseInt(words[1]), words[2]);
+      case "holds" -> acquired(label, client(label).acquire(request(words)));
+      case "works" -> acquired(label, client(label).acquire(request("", "once"))).release();
+      case "releases" -> leases.get(label).release();
+      case "loses" -> Await.until("it is lost", () -> !leases.get(label).isValid());
+      case "frees" -> client(label).operations().free(words[1]);
+      case "waits" -> {
+        waits.put(label, client(label).acquireAsync(request("", "fair")));
+        Await.until("it waits in the queues", () -> isQueued(label));
+      }
+      case "is-served" -> sees(waits.get(label).join().toString());
+      case "is-refused" -> {
+        LeaseRequest request = request("", "once").waitUpTo(Duration.ZERO);
+        AcquireResult result = client(label).tryAcquire(request);
+        sees(new LockNotAcquiredException(request, result).getMessage());
+        return List.of(result.outcome().toString());
+      }
+      default -> throw new IllegalArgumentException(command);
+    }
+    return List.of();
   }
 
   /** Returns the service with this label, a new one if it was closed. */
-  Redlock client(String label) {
-    Redlock known = clients.get(label);
-    if (known != null
-        && known.operations().nodes().stream().anyMatch(n -> n.state() != State.CLOSED)) {
-      return known;
-    }
-    Redlock made = settings(label).build();
-    clients.put(label, made);
-    return made;
+  private Redlock client(String label) {
+    return clients.computeIfAbsent(label, name -> settings(name).build());
   }
 
-  /** Returns a new service with this label, which moves from the first masters to all of them. */
-  Redlock movingClient(String label, int present) {
-    Redlock made = settings(label, present).movingTo(addresses(",", servers.size())).build();
-    clients.put(label, made);
-    return made;
+  private LeaseRequest request(String... words) {
+    String resource = "orders/42";
+    Duration renewed = Duration.ofMinutes(5);
+    for (String word : words) {
+      resource = word.startsWith("on=") ? word.substring(3) : resource;
+      renewed = word.startsWith("for=") ? Duration.ofSeconds(word.charAt(4) - '0') : renewed;
+    }
+    List<String> all = List.of(words);
+    LeaseRequest request = LeaseRequest.of(resource, maxTtl).waitUpTo(WAIT);
+    request = all.contains("once") ? request : request.renewFor(renewed);
+    return all.contains("fair") ? request.fair() : request;
+  }
+
+  private Lease acquired(String label, Lease lease) {
+    boolean isOfOrders = lease.resource().equals("orders/42");
+    assertTrue(!isOfOrders || tokens.stream().allMatch(it -> it < lease.fencingToken()), "rises");
+    tokens.add(lease.fencingToken());
+    leases.put(label, lease);
+    return lease;
+  }
+
+  /** Tells how the last token follows the one before. */
+  private String tellOfTokens() {
+    long last = tokens.get(tokens.size() - 1);
+    boolean isNext = last - tokens.get(tokens.size() - 2) < 1_000;
+    return isNext ? "by a few" : last < 1L << 52 ? "by the time" : "far ahead";
+  }
+
+  private boolean isQueued(String label) {
+    return client(label).operations().inspectAsync("orders/42").join().nodes().stream()
+        .allMatch(node -> node.waiters().contains(label));
   }
 
   private JedisRedlock.Builder settings(String label) {
@@ -126,12 +220,8 @@ final class Incident implements AutoCloseable {
   }
 
   private JedisRedlock.Builder settings(String label, int masters) {
-    return settingsOf(label, addresses(",", masters));
-  }
-
-  private JedisRedlock.Builder settingsOf(String label, String masters) {
     return JedisRedlock.builder()
-        .node(masters)
+        .node(addresses(",", masters))
         .nodeTimeout(nodeTimeout)
         .maxTtl(maxTtl)
         .clockSkew(SKEW)
@@ -149,7 +239,7 @@ final class Incident implements AutoCloseable {
   private final class Watcher implements RedlockListener {
     @Override
     public void onNodeState(NodeStatus status) {
-      sees("node " + status.name() + " is " + status.state() + ": " + status.reason().orElse(""));
+      sees(status);
     }
 
     @Override
@@ -165,46 +255,32 @@ final class Incident implements AutoCloseable {
     }
   }
 
-  void awaitState(Redlock service, int master, State state) {
+  private void awaitState(Redlock service, int master, String state) {
     Await.until(
         "master " + master + " is " + state,
-        () -> service.operations().nodes().get(master - 1).state() == state);
-    NodeStatus status = service.operations().nodes().get(master - 1);
+        () -> service.operations().nodes().get(master - 1).state() == State.valueOf(state));
+    sees(service.operations().nodes().get(master - 1));
+  }
+
+  private void sees(NodeStatus status) {
     sees("node " + status.name() + " is " + status.state() + ": " + status.reason().orElse(""));
   }
 
   /** Adds what somebody saw. */
-  void sees(String seen) {
+  private void sees(String seen) {
     evidence.append(seen).append('\n');
   }
 
-  String evidence() {
-    return evidence.toString();
-  }
+  // Commands of the page.
 
-  /** Says what a command does that is no program of this machine. */
-  void on(String command, Runnable action) {
-    actions.put(command, action);
-  }
-
-  /** Types the next command of the page, and returns its exit code. */
-  int type() {
-    return type(commands.get(typed++));
-  }
-
-  /** Types a command of the page once more. */
-  int typeAgain(int number) {
-    return type(commands.get(number));
-  }
-
-  private int type(String command) {
+  private int type(String command) throws Exception {
     String program = "redlock ";
     if (command.startsWith(program)) {
       return run(real(command.substring(program.length())).split(" "));
     }
     if (command.startsWith("redis-cli -h ")) {
       String[] words = command.split(" ");
-      RedisServer master = server(words[2].charAt(words[2].length() - 1) - '0');
+      RedisServer master = server(words[2].substring(words[2].length() - 1));
       sees(String.valueOf(master.command(Arrays.copyOfRange(words, 3, words.length))));
       return 0;
     }
@@ -217,22 +293,23 @@ final class Incident implements AutoCloseable {
       exported.put(export.group(1), real(export.group(2)));
       return 0;
     }
-    Runnable action = actions.get(command);
+    String action = actions.get(command);
     if (action == null) {
       throw new AssertionError("the page has a command that the test does not expect: " + command);
     }
-    action.run();
+    String[] words = action.split(" ", 2);
+    act(words[0], words[1]);
     return 0;
   }
 
   /** Puts the real addresses in the place of the page's. */
   private String real(String text) {
-    return MASTER.matcher(text).replaceAll(of -> server(Integer.parseInt(of.group(1))).address());
+    return MASTER.matcher(text).replaceAll(of -> server(of.group(1)).address());
   }
 
   private int run(String... arguments) {
     Map<String, String> settings = new HashMap<>();
-    settings.put("REDLOCK_NODES", addresses(" ", atFirst));
+    settings.put("REDLOCK_NODES", addresses(" ", MASTERS));
     settings.put("REDLOCK_MAX_TTL", maxTtl.toMillis() + "ms");
     settings.put("REDLOCK_CLOCK_SKEW", SKEW.toMillis() + "ms");
     settings.put("REDLOCK_NODE_TIMEOUT", nodeTimeout.toMillis() + "ms");
@@ -243,7 +320,7 @@ final class Incident implements AutoCloseable {
   }
 
   /** Ends the incident: each command was typed, and what the page quotes was seen. */
-  void isOver() {
+  private void end() {
     assertEquals(commands.size(), typed, "commands of the page that were typed");
     List<String> quotes = new ArrayList<>();
     for (String section : List.of("## What you see", "## When it is over")) {
@@ -269,7 +346,7 @@ final class Incident implements AutoCloseable {
     while (parts.find()) {
       expression.append(Pattern.quote(quote.substring(done, parts.start())));
       if (parts.group(1) != null) {
-        RedisServer master = server(Integer.parseInt(parts.group(1)));
+        RedisServer master = server(parts.group(1));
         expression.append(Pattern.quote(master.host() + ":" + master.port()));
       } else {
         expression.append(parts.group().equals("…") ? ".*" : "[0-9.]+");
