@@ -47,7 +47,7 @@ class MarkdownTest {
   /** Of JUnit, JDK, Maven, Jedis, ioredis, ShedLock and Spring, and our examples and modules. */
   private static final Set<String> OTHERS_NAMES =
       Set.of(
-          ("commandTimeout dependencyManagement getLock inTime lateGrantAfterReleaseLeavesNoKey"
+          ("commandTimeout dependencyManagement getLock inTime closedServiceRefusesCalls"
                   + " lockAtLeastFor lockAtMostFor mutationCoverage orTimeout renewLock retryCount"
                   + " setHeartBeatMillis setRenewalTaskScheduler sslSocketFactory ttlMillis"
                   + " useModulePath withResource")
