@@ -19,7 +19,6 @@ import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.AbstractList;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -189,15 +188,6 @@ final class Bed {
         agenda,
         new WorkerPool(LibraryThread.named("redlock-losses")),
         new WorkerPool(LibraryThread.named("redlock-callbacks")));
-  }
-
-  /** Returns true if the caller was called by this method, however indirectly. */
-  static boolean isIn(Class<?> type, String method) {
-    return Arrays.stream(new Throwable().getStackTrace())
-        .anyMatch(
-            frame ->
-                frame.getClassName().equals(type.getName())
-                    && frame.getMethodName().equals(method));
   }
 
   /** Returns the result; fails, and does not wait, if there is none yet. */

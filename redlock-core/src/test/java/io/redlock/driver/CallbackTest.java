@@ -12,8 +12,6 @@ import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.RedlockListener;
 import io.redlock.ReleaseResult;
-import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -106,17 +104,6 @@ class CallbackTest {
     assertFalse(lease.isValid());
     assertEquals(1, taken.size());
     assertTrue(taken.get(0).isValid());
-  }
-
-  @Test
-  void leaseThatIsGrantedWhileItsCallIsGivenUpIsNotToldOf() {
-    Bed bed = new Bed(3);
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
-    bed.node(0).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
-    AttemptTest.whenTheLeaseBegins(bed, () -> call.cancel(false));
-    bed.node(1).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
-    assertTrue(call.isCancelled());
-    assertEquals(List.of("given up"), bed.events);
   }
 
   @Test

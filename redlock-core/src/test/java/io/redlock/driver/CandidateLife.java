@@ -244,16 +244,14 @@ final class CandidateLife implements Scenes.Actor {
     };
   }
 
-  /**
-   * Lets neither a timer be set, nor a thread start, nor a lease be released for twelve seconds.
-   */
+  /** Lets neither a timer be set, nor a thread start, nor a node be counted for twelve seconds. */
   private void shortOfMemory() {
     bed.time.shortOfMemory(SHORTAGE);
     long endNanos = bed.time.monotonicNanos() + SHORTAGE.toNanos();
     bed.whenCounted =
         () -> {
-          if (bed.time.monotonicNanos() - endNanos < 0 && Bed.isIn(Owner.class, "release")) {
-            throw new OutOfMemoryError("no release");
+          if (bed.time.monotonicNanos() - endNanos < 0) {
+            throw new OutOfMemoryError("no node");
           }
         };
     factory =

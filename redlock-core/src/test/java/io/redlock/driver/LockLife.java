@@ -50,6 +50,9 @@ final class LockLife implements Scenes.Actor {
       case "returned?" -> {
         return other.isAlive() ? "waits" : "returned";
       }
+      case "listed?" -> {
+        return bed.redlock.operations().leases().toString();
+      }
       case "attempts?" -> {
         return bed.node(0).asked(Grant.class).size() + " attempts";
       }

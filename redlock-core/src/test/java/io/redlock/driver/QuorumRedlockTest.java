@@ -291,17 +291,6 @@ class QuorumRedlockTest {
     assertTrue(bed.nodes.stream().allMatch(ScriptedNode::isClosed));
   }
 
-  @Test
-  void lockWithoutALongestHoldIsRefused() {
-    IllegalArgumentException refused =
-        assertThrows(IllegalArgumentException.class, () -> bed.redlock.asLock(Bed.REQUEST));
-    assertEquals(
-        "a lock on orders/42 needs a longest hold: add .renewFor(...) to the request",
-        refused.getMessage());
-    LeaseRequest deciding = Bed.REQUEST.renewFor(Bed.TTL).unlessHeld();
-    assertThrows(IllegalArgumentException.class, () -> bed.redlock.asLock(deciding));
-  }
-
   private static void await(CountDownLatch latch) {
     try {
       assertTrue(latch.await(60, TimeUnit.SECONDS));

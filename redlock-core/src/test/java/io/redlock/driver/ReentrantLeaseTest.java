@@ -6,9 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.Lease;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseStatus;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
@@ -130,10 +132,27 @@ class ReentrantLeaseTest {
   }
 
   @Test
-  void leaseOfAReaderSaysSo() {
+  void threadWithBothLocksHasOneLeaseUntilItHasUnlockedBoth() {
     bed.script(Bed::yes);
-    bed.redlock.asReadWriteLock(REQUEST).readLock().lock();
-    String status = bed.redlock.operations().leases().get(0).toString();
-    assertTrue(status.startsWith("orders/42, shared, held for 0"), status);
+    LeaseReadWriteLock lock = bed.redlock.asReadWriteLock(REQUEST);
+    lock.writeLock().lock();
+    Lease lease = lock.writeLock().lease();
+    lock.readLock().lock();
+    lock.readLock().lock();
+    assertSame(lease, lock.readLock().lease());
+    assertEquals(
+        List.of(3), bed.redlock.operations().leases().stream().map(LeaseStatus::holds).toList());
+    lock.writeLock().unlock();
+    assertThrows(IllegalMonitorStateException.class, lock.writeLock()::unlock);
+    assertThrows(IllegalStateException.class, lock.writeLock()::lock);
+    lock.readLock().unlock();
+    assertTrue(lease.isValid());
+    assertEquals(0, bed.releases());
+    lock.readLock().unlock();
+    assertFalse(lease.isValid());
+    lock.readLock().lock();
+    assertTrue(lock.readLock().lease().isShared());
+    assertThrows(IllegalMonitorStateException.class, lock.writeLock()::lease);
+    lock.readLock().unlock();
   }
 }

@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
@@ -7,6 +8,7 @@ import io.redlock.AcquireResult.By;
 import io.redlock.Inspection;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseStatus;
 import io.redlock.NodeStatus;
 import io.redlock.RedlockOperations;
 import io.redlock.RetryStrategy;
@@ -59,6 +61,7 @@ final class ServiceLife implements Scenes.Actor {
   private final Deque<Runnable> callbacks = new ArrayDeque<>();
   private final List<String> asked = new ArrayList<>();
   private Bed bed;
+  private @Nullable AcquireCall attempt;
   private int written;
   private int heard;
   private int shown;
@@ -121,7 +124,9 @@ final class ServiceLife implements Scenes.Actor {
       case "answer" -> answer(words);
       case "during" ->
           during(nodes(words).get(0), words.get(1), later(words.subList(2, words.size())));
-      case "between" -> bed.betweenSteps(later(words));
+      case "between" -> between(1, later(words));
+      case "between-nth" ->
+          between(Integer.parseInt(words.get(0)), later(words.subList(1, words.size())));
       case "owes" -> bed.nodes.forEach(ScriptedNode::owesAnswersWhenClosed);
       case "hold" -> nodes(words).forEach(ScriptedNode::holdSends);
       case "busy", "idle" -> bed.nodes.forEach(node -> node.isBusy = command.equals("busy"));
@@ -141,6 +146,12 @@ final class ServiceLife implements Scenes.Actor {
         }
       }
       case "call" -> call(request(words));
+      case "attempt" -> {
+        attempt = new AcquireCall(bed.context, Bed.REQUEST);
+        attempt.start();
+      }
+      case "lock" -> bed.redlock.asLock(request(words));
+      case "read-write-lock" -> bed.redlock.asReadWriteLock(request(words));
       case "clock-ahead" ->
           bed.nodes.forEach(
               node ->
@@ -160,6 +171,8 @@ final class ServiceLife implements Scenes.Actor {
           out.add(bed.redlock.operations().isAvailable() ? "available" : "not available");
       case "timers?" -> out.add(bed.time.tasks() + " timers");
       case "leases?" -> out.add(HeldLease.all(bed.context).size() + " leases");
+      case "listed?" -> out.addAll(listed());
+      case "attempt?" -> out.add(text(attempt.refusal()));
       case "waits?" -> out.addAll(waits());
       case "queues?" -> out.add(bed.context.queues.isEmpty() ? "no queue" : "a queue");
       case "heard?" -> {
@@ -175,6 +188,41 @@ final class ServiceLife implements Scenes.Actor {
       case "nothing-left" -> bed.assertNothingIsLeft("at the end");
       default -> call(command, Integer.parseInt(words.get(0)), words.subList(1, words.size()));
     }
+  }
+
+  /** Performs an action between the steps of a round, so many of them later. */
+  private void between(int nth, Runnable action) {
+    int[] steps = {0};
+    bed.betweenSteps(
+        () -> {
+          if (++steps[0] == nth) {
+            action.run();
+          }
+        });
+  }
+
+  /** Returns the leases that are listed, with tokens as they are told elsewhere. */
+  private List<String> listed() {
+    List<LeaseStatus> all = bed.redlock.operations().leases();
+    return all.isEmpty() ? List.of("none is listed") : all.stream().map(this::text).toList();
+  }
+
+  private String text(LeaseStatus status) {
+    calls.stream()
+        .flatMap(call -> lease(call).stream())
+        .filter(lease -> lease.fencingToken() == status.fencingToken())
+        .forEach(lease -> assertEquals(lease.remaining(), status.remaining()));
+    String token = Long.toString(status.fencingToken());
+    return status.toString().replace(token, micros(status.fencingToken()))
+        + (", in all " + text(status.heldFor()));
+  }
+
+  private static String text(AttemptEnd end) {
+    return end.decision()
+        + (end.isBehindOthers() ? ", behind others" : "")
+        + (end.keepsPlace() ? ", keeps its place" : "")
+        + (end.by() == By.UNKNOWN ? "" : ", by " + end.by())
+        + (", for " + end.heldRemainingMillis() + " ms");
   }
 
   private List<String> waits() {
@@ -212,6 +260,7 @@ final class ServiceLife implements Scenes.Actor {
       case "check" -> lease.owner.wake();
       case "ensure" -> lease.ensureValid(span(words.get(0)));
       case "text?" -> out.add(lease.toString());
+      case "resource?" -> out.add(lease.resource());
       case "valid?" -> out.add(lease.isValid() ? "valid" : "not valid");
       case "left?" -> out.add(text(lease.remaining()));
       default -> throw new IllegalArgumentException(command);
