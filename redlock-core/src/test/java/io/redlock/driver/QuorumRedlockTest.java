@@ -10,9 +10,11 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
+import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
+import io.redlock.ReleaseResult;
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
@@ -21,8 +23,11 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -166,34 +171,68 @@ class QuorumRedlockTest {
     assertEquals(0, bed.journal.size());
   }
 
+  /** The ways to wait for a lease, which others have. */
+  private List<Callable<?>> blockingCalls() {
+    LeaseRequest patient = Bed.REQUEST.waitUpTo(Duration.ofDays(1)).renewFor(Bed.TTL);
+    return List.of(
+        () -> bed.redlock.acquire(patient),
+        () -> bed.redlock.tryAcquire(patient),
+        () -> bed.redlock.callLeased(patient, lease -> "never"),
+        () -> {
+          bed.redlock.asLock(patient).lock();
+          return "never";
+        },
+        () -> bed.redlock.asLock(patient).tryLock(1, TimeUnit.DAYS));
+  }
+
   @Test
-  void blockedCallerIsWokenByClose() throws InterruptedException {
-    AtomicReference<Throwable> thrown = new AtomicReference<>();
+  void blockedCallersAreWokenByClose() throws InterruptedException {
+    Queue<Throwable> thrown = new ConcurrentLinkedQueue<>();
     CountDownLatch asked = new CountDownLatch(3);
     bed.script(
         request -> {
           asked.countDown();
           return null;
         });
-    Thread caller =
-        new Thread(
-            () -> {
-              try {
-                bed.redlock.acquire(Bed.REQUEST);
-              } catch (InterruptedException | RuntimeException e) {
-                thrown.set(e);
-              }
-            });
-    caller.start();
-    assertTrue(asked.await(60, TimeUnit.SECONDS));
-    while (caller.getState() != Thread.State.WAITING) { // until then it uses the bed as well
-      assertTrue(caller.isAlive());
-      Thread.sleep(1);
+    List<Thread> callers = new ArrayList<>();
+    for (Callable<?> call : blockingCalls()) {
+      Thread caller =
+          new Thread(
+              () -> {
+                try {
+                  call.call();
+                } catch (Exception e) {
+                  thrown.add(e);
+                }
+              });
+      callers.add(caller);
+      caller.start();
+      while (caller.getState() != Thread.State.WAITING) { // until then it uses the bed as well
+        assertTrue(caller.isAlive());
+        Thread.sleep(1);
+      }
     }
+    assertTrue(asked.await(60, TimeUnit.SECONDS));
     bed.redlock.close();
-    caller.join(60_000);
-    assertInstanceOf(IllegalStateException.class, thrown.get());
-    assertEquals(3, bed.releases());
+    for (Thread caller : callers) {
+      join(caller);
+    }
+    assertEquals(callers.size(), thrown.size());
+    for (Throwable each : thrown) {
+      assertInstanceOf(IllegalStateException.class, each);
+      assertEquals("this Redlock is closed", each.getMessage());
+    }
+    assertEquals(3, bed.releases(), "of the one that asked");
+  }
+
+  @Test
+  void lockThatIsHeldAtTheCloseIsLost() {
+    bed.script(Bed::yes);
+    LeaseLock lock = bed.redlock.asLock(Bed.REQUEST.renewFor(Bed.TTL));
+    lock.lock();
+    bed.redlock.close();
+    assertEquals(0, bed.releases(), "its keys run out");
+    assertThrows(LeaseLostException.class, lock::unlock);
   }
 
   /**
@@ -328,6 +367,48 @@ class QuorumRedlockTest {
             });
     assertEquals("done", value);
     assertEquals("abc", bed.releasedOn());
+  }
+
+  @Test
+  void bodyMayReleaseEarly() throws InterruptedException {
+    bed.script(Bed::yes);
+    ReleaseResult result = bed.redlock.callLeased(Bed.REQUEST, Lease::release);
+    assertEquals(ReleaseResult.RELEASED, result);
+    assertEquals(3, bed.releases());
+  }
+
+  @Test
+  void lossThatOnlyTheReleaseFindsIsReported() {
+    bed.script(request -> request instanceof Release ? NodeReply.NOT_HELD : Bed.yes(request));
+    LeaseLostException lost =
+        assertThrows(
+            LeaseLostException.class,
+            () -> bed.redlock.callLeased(Bed.REQUEST, lease -> "unprotected"));
+    assertTrue(lost.getMessage().contains("no majority held it"), lost.getMessage());
+  }
+
+  @Test
+  void interruptedReleaseGoesOnInTheBackgroundAndThatOfAResourceMasksNothing() {
+    IOException failure = new IOException("the body's own");
+    HeldLease first = bed.lease();
+    HeldLease second = bed.lease(LeaseRequest.of("other", Bed.TTL));
+    bed.script(request -> null);
+    Thread.currentThread().interrupt();
+    assertThrows(InterruptedException.class, first::release);
+    assertEquals("abc", bed.releasedOn());
+    IOException thrown =
+        assertThrows(
+            IOException.class,
+            () -> {
+              try (second) {
+                Thread.currentThread().interrupt();
+                throw failure;
+              }
+            });
+    assertTrue(Thread.interrupted());
+    assertSame(failure, thrown);
+    assertEquals(0, thrown.getSuppressed().length);
+    assertEquals(6, bed.releases());
   }
 
   @Test

@@ -40,12 +40,17 @@ class JedisRedlockTest {
   }
 
   @Test
-  void oneStringMayNameAllMasters() {
+  void oneStringMayNameAllMastersAndClosingEndsAllConnections() {
     try (Redlock redlock = JedisRedlock.connect(String.join(", ", servers.addresses()))) {
       assertEquals(3, redlock.operations().nodes().size());
       Await.until(
           "all are up",
           () -> redlock.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
+    }
+    for (RedisServer server : servers) {
+      Await.until(
+          "no connection but this one is left",
+          () -> String.valueOf(server.command("CLIENT", "LIST")).lines().count() == 1);
     }
   }
 
