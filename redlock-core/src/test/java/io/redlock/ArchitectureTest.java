@@ -6,8 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
-import java.io.DataInputStream;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,6 +23,8 @@ import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.spi.ToolProvider;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -396,7 +399,7 @@ class ArchitectureTest {
       String name = outermost(path.substring(0, path.length() - ".class".length()));
       if (!name.endsWith("-info")) {
         Set<String> known = references.computeIfAbsent(name, absent -> new TreeSet<>());
-        NAME.matcher(constants(file))
+        NAME.matcher(disassembled(file))
             .results()
             .map(result -> outermost(result.group()))
             .filter(other -> !other.equals(name))
@@ -416,57 +419,23 @@ class ArchitectureTest {
     return name.substring(0, name.lastIndexOf('.'));
   }
 
-  /** Returns the class names, descriptors and signatures in a class file, one per line. */
-  private static String constants(Path file) throws IOException {
-    return String.join("\n", texts(file, new ArrayList<>()).values());
-  }
-
   /** Returns the methods that a class calls, each with its class: {@code a/B.c}. */
-  private static Set<String> calls(Path file) throws IOException {
-    List<int[]> pairs = new ArrayList<>();
-    Map<Integer, String> texts = texts(file, pairs);
-    Map<Integer, int[]> byIndex = new TreeMap<>();
-    pairs.forEach(pair -> byIndex.put(pair[0], pair));
-    Set<String> calls = new TreeSet<>();
-    for (int[] pair : pairs) {
-      int[] owner = byIndex.get(pair[1]);
-      int[] name = byIndex.get(pair[2]);
-      if (owner != null && name != null) {
-        calls.add(texts.get(owner[1]) + "." + texts.get(name[1]));
-      }
-    }
-    return calls;
+  private static Set<String> calls(Path file) {
+    return MEMBER
+        .matcher(disassembled(file))
+        .results()
+        .map(result -> result.group(1))
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
-  /**
-   * Returns the texts in a class file by their index.
-   *
-   * @param references receives the constants that refer to others: their index, and those of the
-   *     others, 0 if there is one only
-   */
-  private static Map<Integer, String> texts(Path file, List<int[]> references) throws IOException {
-    Map<Integer, String> texts = new TreeMap<>();
-    try (DataInputStream in = new DataInputStream(Files.newInputStream(file))) {
-      in.skipBytes(8);
-      int count = in.readUnsignedShort();
-      for (int index = 1; index < count; index++) {
-        int tag = in.readUnsignedByte();
-        switch (tag) {
-          case 1 -> texts.put(index, in.readUTF());
-          case 3, 4 -> in.skipBytes(4);
-          case 9, 10, 11, 12, 17, 18 ->
-              references.add(new int[] {index, in.readUnsignedShort(), in.readUnsignedShort()});
-          case 5, 6 -> {
-            in.skipBytes(8);
-            index++; // takes two places
-          }
-          case 7, 8, 16, 19, 20 -> references.add(new int[] {index, in.readUnsignedShort(), 0});
-          case 15 -> in.skipBytes(3);
-          default -> throw new AssertionError(file + ": constant of kind " + tag);
-        }
-      }
-    }
-    return texts;
+  private static final Pattern MEMBER = Pattern.compile("ref +#\\S+ +// ([\\w/$]+\\.\\w+):");
+
+  private static String disassembled(Path file) {
+    StringWriter text = new StringWriter();
+    PrintWriter out = new PrintWriter(text);
+    ToolProvider javap = ToolProvider.findFirst("javap").orElseThrow();
+    assertEquals(0, javap.run(out, out, "-v", "-p", file.toString()), text::toString);
+    return text.toString();
   }
 
   /** Returns the sets of classes in which each class reaches each other one. */
