@@ -19,14 +19,10 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testbed.TalkingServer;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.io.PrintStream;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -259,22 +255,22 @@ class FaultSentencesTest {
         "%1\r\n$1\r\na\r\n$1\r\nb\r\n",
       })
   void serverThatIsNoRedis(String answer) throws Exception {
-    try (Impostor impostor = new Impostor(answer)) {
-      assertToldEverywhere(NO_REDIS, Vote.UNREACHABLE, impostor.address());
+    try (TalkingServer impostor = impostor(answer)) {
+      assertToldEverywhere(NO_REDIS, Vote.UNREACHABLE, impostor.address("redis://"));
     }
   }
 
   @Test
   void serverThatClosesEveryConnection() throws Exception {
-    try (Impostor impostor = new Impostor(null)) {
-      assertToldEverywhere(CLOSED, Vote.UNREACHABLE, impostor.address());
+    try (TalkingServer impostor = impostor(null)) {
+      assertToldEverywhere(CLOSED, Vote.UNREACHABLE, impostor.address("redis://"));
     }
   }
 
   @Test
   void serverThatAnswersNothing() throws Exception {
-    try (Impostor impostor = new Impostor("")) {
-      assertToldEverywhere(MUTE, Vote.UNREACHABLE, impostor.address(), impatient());
+    try (TalkingServer impostor = impostor("")) {
+      assertToldEverywhere(MUTE, Vote.UNREACHABLE, impostor.address("redis://"), impatient());
     }
   }
 
@@ -360,7 +356,7 @@ class FaultSentencesTest {
 
   @Test
   void clientWithTlsAndServerThatIsNoRedis() throws Exception {
-    try (Impostor impostor = new Impostor("HTTP/1.1 400 Bad Request\r\n\r\n")) {
+    try (TalkingServer impostor = impostor("HTTP/1.1 400 Bad Request\r\n\r\n")) {
       assertToldEverywhere(NO_TLS, Vote.UNREACHABLE, "rediss://127.0.0.1:" + impostor.port());
     }
   }
@@ -538,58 +534,14 @@ class FaultSentencesTest {
   }
 
   /** Says the same to everybody; nothing at all if that is empty, and hangs up if it is null. */
-  private static final class Impostor implements AutoCloseable {
-
-    private final ServerSocket listener;
-    private final String answer;
-
-    Impostor(String answer) throws IOException {
-      this.answer = answer;
-      listener = new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1"));
-      startDaemon(this::accept);
-    }
-
-    private static void startDaemon(Runnable work) {
-      Thread thread = new Thread(work, "impostor");
-      thread.setDaemon(true);
-      thread.start();
-    }
-
-    private void accept() {
-      while (!listener.isClosed()) {
-        try {
-          Socket client = listener.accept();
-          startDaemon(() -> serve(client));
-        } catch (IOException e) {
-          return; // closed
-        }
-      }
-    }
-
-    private void serve(Socket client) {
-      try (client;
-          InputStream in = client.getInputStream();
-          OutputStream out = client.getOutputStream()) {
-        byte[] buffer = new byte[1 << 14];
-        while (in.read(buffer) > 0 && answer != null) {
-          out.write(answer.getBytes(StandardCharsets.ISO_8859_1));
-        }
-      } catch (IOException e) {
-        // the client has hung up
-      }
-    }
-
-    int port() {
-      return listener.getLocalPort();
-    }
-
-    String address() {
-      return "redis://127.0.0.1:" + port();
-    }
-
-    @Override
-    public void close() throws IOException {
-      listener.close();
-    }
+  private static TalkingServer impostor(String answer) throws IOException {
+    return new TalkingServer(
+        0,
+        client -> {
+          byte[] buffer = new byte[1 << 14];
+          while (client.getInputStream().read(buffer) > 0 && answer != null) {
+            client.getOutputStream().write(answer.getBytes(StandardCharsets.ISO_8859_1));
+          }
+        });
   }
 }

@@ -11,11 +11,12 @@ import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testbed.TalkingServer;
+import io.redlock.testbed.TalkingServer.Talk;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -53,8 +54,8 @@ class LyingMasterTest {
     try (RedisServers servers = RedisServers.start(3);
         RedisServer behind = RedisServer.start()) {
       servers.get(2).kill();
-      Server.Talk lies = client -> lie(client, behind, isLieAfterHandshake);
-      try (Server liar = new Server(servers.get(2).port(), lies)) {
+      Talk lies = client -> lie(client, behind, isLieAfterHandshake);
+      try (TalkingServer liar = new TalkingServer(servers.get(2).port(), lies)) {
         assertEquals(servers.get(2).address(), liar.address("redis://"));
         assertClientLives(List.of(servers.addresses()));
       }
@@ -106,7 +107,7 @@ class LyingMasterTest {
       Thread requests =
           new Thread(
               () ->
-                  Server.talk(
+                  TalkingServer.talk(
                       with -> with.getInputStream().transferTo(server.getOutputStream()), client));
       requests.start();
       byte[] buffer = new byte[1 << 16];
@@ -124,7 +125,7 @@ class LyingMasterTest {
     AtomicInteger connections = new AtomicInteger();
     AtomicInteger ended = new AtomicInteger();
     CountDownLatch over = new CountDownLatch(1);
-    Server.Talk drip =
+    Talk drip =
         client -> {
           connections.incrementAndGet();
           OutputStream out = client.getOutputStream();
@@ -140,7 +141,7 @@ class LyingMasterTest {
           }
         };
     String scheme = begin.equals("+") ? "" : "rediss://";
-    try (Server server = new Server(0, drip)) {
+    try (TalkingServer server = new TalkingServer(0, drip)) {
       String address = server.address(scheme);
       try (Redlock redlock =
           JedisRedlock.builder().node(address).nodeTimeout(Duration.ofMillis(50)).build()) {
@@ -185,52 +186,6 @@ class LyingMasterTest {
       try (Lease lease = redlock.acquire("r", Duration.ofSeconds(10), PATIENCE)) {
         lease.remaining();
       }
-    }
-  }
-
-  /** A server that talks to each connection on a thread of its own. */
-  private static final class Server implements AutoCloseable {
-    private final ServerSocket socket;
-
-    private interface Talk {
-      void with(Socket client) throws IOException;
-    }
-
-    Server(int port, Talk talk) throws IOException {
-      socket = new ServerSocket(port, 50, InetAddress.getLoopbackAddress());
-      Thread acceptor = new Thread(() -> accept(talk), "acceptor");
-      acceptor.setDaemon(true);
-      acceptor.start();
-    }
-
-    private void accept(Talk talk) {
-      while (!socket.isClosed()) {
-        try {
-          Socket client = socket.accept();
-          Thread talker = new Thread(() -> talk(talk, client), "talker");
-          talker.setDaemon(true);
-          talker.start();
-        } catch (IOException e) {
-          return; // closed
-        }
-      }
-    }
-
-    private static void talk(Talk talk, Socket client) {
-      try (client) {
-        talk.with(client);
-      } catch (IOException e) {
-        // the client gave it up
-      }
-    }
-
-    String address(String scheme) {
-      return scheme + "127.0.0.1:" + socket.getLocalPort();
-    }
-
-    @Override
-    public void close() throws IOException {
-      socket.close();
     }
   }
 }
