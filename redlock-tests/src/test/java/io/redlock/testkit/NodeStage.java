@@ -23,6 +23,7 @@ import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -45,7 +46,7 @@ import org.jspecify.annotations.Nullable;
  * rounded up to 5 s, so that a busy machine prints the same; a counter lives for 10 min at least
  * unless another life is printed.
  */
-final class NodeStage implements Scenes.Actor {
+public final class NodeStage implements Scenes.Actor {
 
   private static final String OPERATOR = "freed/ops@host";
   private static final long TTL = 20_000;
@@ -61,13 +62,15 @@ final class NodeStage implements Scenes.Actor {
   private final String prefix;
   private final long token;
   private final Map<String, Ticket> tickets = new LinkedHashMap<>();
+  private final Map<String, CompletableFuture<NodeReply>> later = new HashMap<>();
+  private final Queue<State> states = new ConcurrentLinkedQueue<>();
   private final Queue<Long> wakes = new ConcurrentLinkedQueue<>();
   private final CompletableFuture<Void> listening = new CompletableFuture<>();
 
   /**
    * @param prefix of all names, which no other scene has
    */
-  NodeStage(NodeUnderTest subject, String prefix) {
+  public NodeStage(NodeUnderTest subject, String prefix) {
     this.subject = subject;
     this.prefix = prefix;
     node = subject.node();
@@ -76,7 +79,9 @@ final class NodeStage implements Scenes.Actor {
         subject.scheduler(),
         new LockNode.Observer() {
           @Override
-          public void onStateChange(NodeStatus status) {}
+          public void onStateChange(NodeStatus status) {
+            states.add(status.state());
+          }
 
           @Override
           public void onWake(long waiter) {
@@ -111,7 +116,27 @@ final class NodeStage implements Scenes.Actor {
       case "hash" -> subject.setWrongType(words.name());
       case "count" -> subject.setCounter(words.name(), words.token("@"), words.millis(TEN_MINUTES));
       case "ticket" -> tickets.put(words.subject(), words.newTicket());
+      case "was" -> Await.until(rest, () -> states.contains(State.valueOf(rest)));
+      case "states" -> // an answer may come just before what it says of the node is reported
+          Await.until(rest, () -> states.toString().equals(rest));
+      case "reason" -> Await.until(rest, () -> node.status().reason().orElse("").equals(rest));
+      case "state" ->
+          Await.until(
+              rest + ", and its report",
+              () ->
+                  node.status().state() == State.valueOf(rest)
+                      && states.toString().endsWith(rest + "]"));
       case "listens" -> Await.value("wake-ups get through", listening);
+      case "later" -> { // as in "later first grant a": the answer is asked for by its label
+        String[] parts = rest.split(" ", 2);
+        later.put(parts[0], send(request(new Words(parts[1]))));
+      }
+      case "answered?" -> {
+        return List.of(later.get(rest).isDone() ? "answered" : "open");
+      }
+      case "answer" -> {
+        return List.of(text(Await.value("the answer", later.get(rest))));
+      }
       case "see" -> {
         return List.of(state(words.name()));
       }
@@ -192,10 +217,14 @@ final class NodeStage implements Scenes.Actor {
     return label + "/" + "0".repeat(32);
   }
 
-  private NodeReply ask(NodeRequest request) {
+  private CompletableFuture<NodeReply> send(NodeRequest request) {
     CompletableFuture<NodeReply> future = new CompletableFuture<>();
     node.send(request, 0, (slot, reply) -> assertTrue(future.complete(reply), "answered once"));
-    return Await.value(request + " is answered", future);
+    return future;
+  }
+
+  private NodeReply ask(NodeRequest request) {
+    return Await.value(request + " is answered", send(request));
   }
 
   // What came of it.
