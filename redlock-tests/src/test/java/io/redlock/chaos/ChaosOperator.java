@@ -139,15 +139,10 @@ final class ChaosOperator {
 
     boolean isDone() {
       long fromNanos = System.nanoTime();
-      boolean isDone = false;
-      try {
-        isDone =
-            deployment
-                .operatorSettings()
-                .resize(command, new Word(List.of(), List.of(), true), "", SETTLE, this);
-      } catch (InterruptedException e) {
-        isInterrupted = true;
-      }
+      boolean isDone =
+          deployment
+              .operatorSettings()
+              .resize(command, new Word(List.of(), List.of(), true), "", SETTLE, this);
       isInterrupted |= Thread.interrupted();
       deployment.journal.note(
           "operator resize command=%s from=%s done=%s lines=%s",

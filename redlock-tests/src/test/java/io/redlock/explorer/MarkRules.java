@@ -5,19 +5,20 @@ import io.redlock.explorer.MarkScope.Adopting;
 import io.redlock.explorer.MarkScope.Agreeing;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Job;
+import io.redlock.explorer.MarkScope.Next;
 import io.redlock.explorer.MarkScope.Operator;
 import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkScope.Sight;
 import io.redlock.explorer.MarkWorld.Running;
 import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.explorer.MarkedNode.Kind;
-import io.redlock.jedis.deployment.OperatorStep;
 import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Operation.Step;
 import io.redlock.jedis.trust.Roll;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
@@ -48,7 +49,7 @@ final class MarkRules {
   private final MarkScope scope;
   private final Map<Asked, Look> looks = new HashMap<>();
   private final Map<Asked, Map<String, Integer>> votes = new HashMap<>();
-  private final Map<Stepped, OperatorStep> steps = new HashMap<>();
+  private final Map<Stepped, Next> steps = new HashMap<>();
 
   /** Spelled out: what the JDK makes of records is slow without C2. */
   private record Asked(int client, List<@Nullable MarkedNode> view, String known) {
@@ -290,13 +291,13 @@ final class MarkRules {
   // Operators.
 
   /** Returns what a command does next. */
-  OperatorStep step(int operator, Running running, List<MarkedNode> nodes, String wanted) {
+  Next next(int operator, Running running, List<MarkedNode> nodes, String wanted) {
     Operator its = scope.operators.get(operator);
     boolean replaces = running.job() instanceof Adopting adopting && adopting.replaces();
     List<MarkedNode> seen = replaces ? nodes : its.list().stream().map(nodes::get).toList();
     Stepped asked = new Stepped(operator, running, seen, wanted);
-    OperatorStep step = steps.get(asked);
-    if (step == null) {
+    Next next = steps.get(asked);
+    if (next == null) {
       List<NodeAudit> audits = new ArrayList<>();
       for (int node : its.list()) {
         audits.add(nodes.get(node).audit(node));
@@ -308,16 +309,14 @@ final class MarkRules {
           beside.put(MarkScope.name(node), nodes.get(node));
         }
       }
-      step =
-          scope.step(
-              new Sight(its, job, audits, wanted, running.waited(), running.progress(), beside));
-      steps.put(asked, step);
+      next = scope.step(new Sight(its, job, audits, wanted, running.progress(), beside));
+      steps.put(asked, next);
     }
-    return step;
+    return next;
   }
 
   /** Returns what a step writes that founds a set: a founded mark keeps the age of the other. */
-  List<Sent> pending(Operator operator, List<MarkedNode> nodes, OperatorStep step) {
+  List<Sent> pending(Operator operator, List<MarkedNode> nodes, Step.Write step) {
     List<Sent> pending = new ArrayList<>();
     step.marks()
         .forEach(
@@ -333,9 +332,10 @@ final class MarkRules {
   }
 
   /** Returns what a step writes. A set that it drew gets a short name that nobody has. */
-  Sent sent(Operator operator, List<MarkedNode> nodes, OperatorStep step) {
-    int node = operator.list().get(step.master());
-    BirthMark mark = Objects.requireNonNull(step.refresh()).mark();
+  Sent sent(Operator operator, List<MarkedNode> nodes, Step.Write step) {
+    int master = step.marks().keySet().iterator().next();
+    int node = operator.list().get(master);
+    BirthMark mark = step.marks().get(master).mark();
     Set<String> taken = new TreeSet<>();
     for (MarkedNode each : nodes) {
       BirthMark other = BirthMark.parse(each.mark());

@@ -1,26 +1,36 @@
 package io.redlock.explorer;
 
-import io.redlock.jedis.deployment.OperatorStep;
-import io.redlock.jedis.deployment.OperatorStep.Progress;
 import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.Audited;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.Founding;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Operation;
+import io.redlock.jedis.trust.Operation.Known;
+import io.redlock.jedis.trust.Operation.Progress;
+import io.redlock.jedis.trust.Operation.Question;
+import io.redlock.jedis.trust.Operation.Step;
+import io.redlock.jedis.trust.Resize;
 import io.redlock.jedis.trust.Roll;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.trust.TermsChange;
 import io.redlock.jedis.trust.TrustRules;
+import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.UnaryOperator;
@@ -161,7 +171,6 @@ class MarkScope {
    * A command that runs, and what it sees.
    *
    * @param wanted the change to abort; empty if it is the operator's own
-   * @param waited the marks for which it has waited; empty if it has not
    * @param progress what it has done
    * @param beside the nodes that are not in its list, by their names
    */
@@ -170,26 +179,41 @@ class MarkScope {
       Job job,
       List<NodeAudit> audits,
       String wanted,
-      List<String> waited,
       Progress progress,
       Map<String, MarkedNode> beside) {
 
     Sight seeing(int index, UnaryOperator<String> birth) {
       List<NodeAudit> seen = new ArrayList<>(audits);
       seen.set(index, MarkedNode.with(seen.get(index), birth.apply(seen.get(index).birth())));
-      return new Sight(operator, job, seen, wanted, waited, progress, beside);
-    }
-
-    Sight waitedFor(List<String> marks) {
-      return new Sight(operator, job, audits, wanted, marks, progress, beside);
+      return new Sight(operator, job, seen, wanted, progress, beside);
     }
 
     Sight doing(Progress done) {
-      return new Sight(operator, job, audits, wanted, waited, done, beside);
+      return new Sight(operator, job, audits, wanted, done, beside);
     }
 
     Sight besides(Map<String, MarkedNode> others) {
-      return new Sight(operator, job, audits, wanted, waited, progress, others);
+      return new Sight(operator, job, audits, wanted, progress, others);
+    }
+
+    /** Returns what is shown, by the master. */
+    Map<Integer, String> marks() {
+      Map<Integer, String> marks = new TreeMap<>();
+      audits.forEach(audit -> marks.put(marks.size(), audit.birth()));
+      return marks;
+    }
+  }
+
+  /** What a command does next, and what it has done then. */
+  record Next(Step step, Progress progress) {
+
+    Next with(Step other) {
+      return new Next(other, progress);
+    }
+
+    /** Returns the same, with a change of the marks that it writes. */
+    Next marking(UnaryOperator<BirthMark> change) {
+      return step instanceof Step.Write write ? with(changed(write, change)) : this;
     }
   }
 
@@ -451,45 +475,100 @@ class MarkScope {
   }
 
   /** Returns what a command does next. */
-  OperatorStep step(Sight sight) {
-    Client as = sight.operator.asClient();
-    List<String> names = names(as.list());
-    if (sight.job instanceof Resizing resizing) {
-      return OperatorStep.resizing(
-          resizing.command, names, sight.audits, as.quorum(), RULES, sight.wanted, sight.progress);
-    }
-    if (sight.job instanceof Adopting adopting) {
-      Map<String, String> replaced = new TreeMap<>();
-      Map<String, Roll.Node> beside = new TreeMap<>();
-      for (int i = 0; i < names.size() && adopting.replaces; i++) {
-        BirthMark mark = BirthMark.parse(sight.audits.get(i).birth());
-        if (mark != null && !mark.agreement().sets().get(0).isOf(names)) {
-          replaced.put(names.get(i), mark.agreement().sets().get(0).id());
-        }
+  Next step(Sight sight) {
+    List<String> names = names(sight.operator.list());
+    Map<String, Roll.Node> beside = new TreeMap<>();
+    sight.beside.forEach(
+        (name, node) ->
+            beside.put(name, Roll.Node.of(name, node.audit(Integer.parseInt(name.substring(1))))));
+    Step step = next(operation(sight, names), names, sight.audits, sight.progress, beside);
+    if (sight.job instanceof Agreeing && step instanceof Step.Write write) {
+      step = changed(write, mark -> mostChanges > 0 ? mark : mark.dated(0));
+      if (write.marks().values().stream()
+          .anyMatch(each -> mostChanges > 0 && each.mark().firstSeenMillis() > mostChanges)) {
+        step = new Step.Refuse(Map.of(-1, "interrupted"), false);
       }
-      sight.beside.forEach(
-          (name, node) ->
-              beside.put(
-                  name, Roll.Node.of(name, node.audit(Integer.parseInt(name.substring(1))))));
-      Founding founding =
-          new Founding(
-              as.quorum(),
-              adopting.terms,
-              adopting.isNew,
-              Set.of(),
-              replaced,
-              DRAWN + operators.indexOf(sight.operator));
-      return OperatorStep.adopting(founding, names, sight.audits, beside);
     }
-    TrustRules terms = ((Agreeing) sight.job).terms;
-    OperatorStep step =
-        OperatorStep.agreeing(
-            names, sight.audits, as.quorum(), terms, sight.waited, sight.progress);
-    Refresh refresh = step.refresh();
-    if (mostChanges == 0 || refresh == null) {
-      return mostChanges == 0 ? step.undated() : step;
+    return new Next(step, after(sight.progress, step, sight.audits));
+  }
+
+  private static Progress after(Progress before, Step step, List<NodeAudit> audits) {
+    Progress progress = before;
+    if (step instanceof Step.Wait wait) {
+      progress = before.waited(wait);
+    } else if (step instanceof Step.Save save) {
+      progress = before.saved(save.master(), audits.get(save.master()).birth());
+    } else if (step instanceof Step.Write write) {
+      for (int master : write.marks().keySet()) {
+        BirthMark mark = write.marks().get(master).mark();
+        BirthMark dated = mark.dated(Math.max(0, mark.firstSeenMillis())); // 0: now
+        progress = progress.wrote(write, master, dated.toString());
+      }
     }
-    return refresh.mark().firstSeenMillis() <= mostChanges ? step : OperatorStep.ENDED;
+    return progress;
+  }
+
+  /** Returns the same step with other marks. */
+  private static Step changed(Step.Write write, UnaryOperator<BirthMark> change) {
+    Map<Integer, Refresh> marks = new TreeMap<>();
+    write
+        .marks()
+        .forEach(
+            (master, refresh) ->
+                marks.put(
+                    master,
+                    new Refresh(
+                        refresh.seen(), refresh.seenMicros(), change.apply(refresh.mark()), 0)));
+    return new Step.Write(
+        marks, write.carries(), write.isWaitedFor(), write.isSaved(), write.told());
+  }
+
+  private Operation operation(Sight sight, List<String> names) {
+    Quorum quorum = sight.operator.asClient().quorum();
+    if (sight.job instanceof Resizing resizing) {
+      return new Resize(
+          resizing.command,
+          quorum,
+          RULES,
+          Set.of(),
+          "",
+          sight.wanted,
+          Agreement.newId(new SplittableRandom(0)));
+    } else if (sight.job instanceof Agreeing agreeing) {
+      return new TermsChange(quorum, agreeing.terms, Set.of());
+    }
+    Adopting adopting = (Adopting) sight.job;
+    Map<String, String> replaced = new TreeMap<>();
+    for (int i = 0; i < names.size() && adopting.replaces; i++) {
+      BirthMark mark = BirthMark.parse(sight.audits.get(i).birth());
+      if (mark != null && !mark.agreement().sets().get(0).isOf(names)) {
+        replaced.put(names.get(i), mark.agreement().sets().get(0).id());
+      }
+    }
+    String drawn = DRAWN + operators.indexOf(sight.operator);
+    return new Founding(quorum, adopting.terms, adopting.isNew, Set.of(), replaced, drawn);
+  }
+
+  /** Returns the next step of a command on masters that answer, with good clocks. */
+  static Step next(
+      Operation operation,
+      List<String> names,
+      List<NodeAudit> audits,
+      Progress progress,
+      Map<String, Roll.Node> beside) {
+    List<Audited> found = new ArrayList<>();
+    Map<Integer, String> nothing = new TreeMap<>();
+    for (NodeAudit audit : audits) {
+      Surroundings around =
+          new Surroundings(audit.nodeMicros(), true, OptionalLong.of(0), 0, new Advice.Keep(), "");
+      nothing.put(found.size(), "");
+      found.add(new Audited(Roll.Node.of(names.get(found.size()), audit), around, null, null));
+    }
+    Map<Question, Map<Integer, String>> answers = new EnumMap<>(Question.class);
+    for (Question question : Question.values()) {
+      answers.put(question, nothing);
+    }
+    return operation.next(found, new Known(progress, Map.of(), List.of(), answers, beside));
   }
 
   @Override

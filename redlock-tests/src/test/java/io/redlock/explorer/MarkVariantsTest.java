@@ -11,16 +11,15 @@ import static io.redlock.explorer.MarkScope.terms;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Fault;
 import io.redlock.explorer.MarkScope.Job;
+import io.redlock.explorer.MarkScope.Next;
 import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkScope.Sight;
 import io.redlock.explorer.MarkedNode.Kind;
-import io.redlock.jedis.deployment.OperatorStep;
-import io.redlock.jedis.deployment.OperatorStep.Progress;
-import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Operation.Progress;
+import io.redlock.jedis.trust.Operation.Step;
 import io.redlock.jedis.trust.Roll;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.Served;
@@ -118,17 +117,14 @@ class MarkVariantsTest {
     abstract Sight misled(Sight sight);
 
     @Override
-    OperatorStep step(Sight sight) {
+    Next step(Sight sight) {
       return super.step(sight.job() instanceof Resizing ? misled(sight) : sight);
     }
 
     /** Takes what is shown for what is on disk. */
     static Sight saved(Sight sight) {
-      Map<Integer, String> shown = new TreeMap<>();
-      for (int i = 0; i < sight.audits().size(); i++) {
-        shown.put(i, sight.audits().get(i).birth());
-      }
-      return sight.doing(new Progress(sight.progress().waited(), shown));
+      return sight.doing(
+          new Progress(sight.progress().waited(), sight.progress().marks(), sight.marks()));
     }
   }
 
@@ -157,32 +153,13 @@ class MarkVariantsTest {
   }
 
   /** Returns a step that writes marks which count. */
-  private static OperatorStep writing(OperatorStep step, boolean isNew) {
-    Map<Integer, Refresh> marks = new TreeMap<>();
-    step.marks()
-        .forEach(
-            (master, refresh) -> {
-              String text = founded(refresh.mark().toString().replace(" -1 ", " 0 "));
-              String mark = isNew ? text.replace(" seen ", " adopted ") : text;
-              marks.put(
-                  master,
-                  new Refresh(
-                      refresh.seen(),
-                      refresh.seenMicros(),
-                      Objects.requireNonNull(BirthMark.parse(mark)),
-                      0));
-            });
-    return new OperatorStep(
-        step.master(),
-        step.refresh(),
-        marks,
-        step.carries(),
-        step.waits(),
-        step.waited(),
-        step.saves(),
-        step.progress(),
-        step.succeeded(),
-        step.told());
+  private static Next counting(Next next, boolean isNew) {
+    return next.marking(
+        mark -> {
+          String text = founded(mark.toString().replace(" -1 ", " 0 "));
+          return Objects.requireNonNull(
+              BirthMark.parse(isNew ? text.replace(" seen ", " adopted ") : text));
+        });
   }
 
   static Stream<MarkScope> variants() {
@@ -257,26 +234,17 @@ class MarkVariantsTest {
             range(1, 2)),
         new MarkScope("31j finish takes what it does not see for done", 3) {
           @Override
-          OperatorStep step(Sight sight) {
-            OperatorStep step = super.step(sight);
-            boolean isDone =
-                step.succeeded() || step.told().startsWith("no change of these masters");
-            return new OperatorStep(
-                step.master(),
-                step.refresh(),
-                step.marks(),
-                step.carries(),
-                step.waits(),
-                step.waited(),
-                step.saves(),
-                step.progress(),
-                isDone,
-                step.told());
+          Next step(Sight sight) {
+            Next next = super.step(sight);
+            boolean isUnseen =
+                next.step() instanceof Step.Refuse refuse
+                    && refuse.reasons().toString().contains("no change of these masters");
+            return isUnseen ? next.with(new Step.Done("", -1)) : next;
           }
         }.changing(range(1, 2), range(1, 3), Command.FINISH).commands(1),
         new MarkScope("31k a commit passes over an old master", 4) {
           @Override
-          OperatorStep step(Sight sight) {
+          Next step(Sight sight) {
             boolean commits = sight.job().equals(new Resizing(Command.COMMIT));
             return super.step(
                 commits
@@ -321,7 +289,7 @@ class MarkVariantsTest {
         sharing(
                 new MarkScope("31t another list overwrites a founding mark", 5) {
                   @Override
-                  OperatorStep step(Sight sight) {
+                  Next step(Sight sight) {
                     Sight seen = sight;
                     String own = String.join(",", names(sight.operator().list()));
                     for (int i = 0; i < sight.audits().size(); i++) {
@@ -338,16 +306,16 @@ class MarkVariantsTest {
         sharing(
             new MarkScope("31u a set is founded without a second reading", 5) {
               @Override
-              OperatorStep step(Sight sight) {
-                return writing(super.step(sight), false);
+              Next step(Sight sight) {
+                return counting(super.step(sight), false);
               }
             }),
         MarkExplorerTest.copying(new MarkScope("31v a mark is written long after its audit", 5))
             .late(),
         new MarkScope("31w adopt lets masters vote at once", 3) {
           @Override
-          OperatorStep step(Sight sight) {
-            return writing(super.step(sight), true);
+          Next step(Sight sight) {
+            return counting(super.step(sight), true);
           }
         }.before(range(1, 3))
             .client("right", range(1, 3))
@@ -357,7 +325,7 @@ class MarkVariantsTest {
             .leases(),
         new MarkScope("31x a mark is replaced without a look at its other masters", 5) {
           @Override
-          OperatorStep step(Sight sight) {
+          Next step(Sight sight) {
             Map<String, MarkedNode> empty = new TreeMap<>();
             sight.beside().keySet().forEach(name -> empty.put(name, MarkedNode.EMPTY));
             return super.step(sight.besides(empty));
@@ -391,7 +359,8 @@ class MarkVariantsTest {
                 boolean isBound =
                     sight.audits().stream().anyMatch(audit -> audit.birth().contains(NO_RETURN));
                 return sight.job().equals(COMMIT) && isBound
-                    ? sight.doing(new Progress(true, sight.progress().saved()))
+                    ? sight.doing(
+                        new Progress(true, sight.progress().marks(), sight.progress().saved()))
                     : sight;
               }
             }),
@@ -415,13 +384,15 @@ class MarkVariantsTest {
             }.second(Command.ABORT)),
         new MarkScope("31n a longer ttl is agreed before all masters abstain for it", 3) {
           @Override
-          OperatorStep step(Sight sight) {
-            return under(super.step(sight), LONGER.agreement(List.of()));
+          Next step(Sight sight) {
+            return super.step(sight)
+                .marking(
+                    mark -> mark.serving(mark.serves(), LONGER.agreement(mark.agreement().sets())));
           }
         }.agreeing(range(1, 3), RULES, LONGER).faults(Fault.EMPTIED).sparing(2),
         new MarkScope("31D a longer ttl is agreed before its abstention is on disk", 3) {
           @Override
-          OperatorStep step(Sight sight) {
+          Next step(Sight sight) {
             return super.step(Misled.saved(sight));
           }
         }.agreeing(range(1, 3), RULES, LONGER)
@@ -429,14 +400,14 @@ class MarkVariantsTest {
             .mostFaults(3),
         new MarkScope("31o a shorter abstention is agreed at once", 3) {
           @Override
-          OperatorStep step(Sight sight) {
+          Next step(Sight sight) {
             return super.step(
-                sight.waitedFor(sight.audits().stream().map(NodeAudit::birth).toList()));
+                sight.doing(new Progress(true, sight.marks(), sight.progress().saved())));
           }
         }.agreeing(range(1, 3), LONGER, RULES),
         new MarkScope("31p terms are agreed without a master", 3) {
           @Override
-          OperatorStep step(Sight sight) {
+          Next step(Sight sight) {
             String second = sight.audits().get(1).birth();
             return super.step(sight.seeing(2, mark -> second.replace(" r1 h1x", " r2 h2x")));
           }
@@ -446,26 +417,5 @@ class MarkVariantsTest {
             .agreeing(range(1, 3), LONGER)
             .agreeing(range(1, 3), RULES)
             .commands(3));
-  }
-
-  /** Returns a step that writes other terms. */
-  private static OperatorStep under(OperatorStep step, Agreement terms) {
-    Refresh refresh = step.refresh();
-    if (refresh == null) {
-      return step;
-    }
-    BirthMark mark = refresh.mark();
-    BirthMark other = mark.serving(mark.serves(), terms.of(mark.agreement().sets()));
-    return new OperatorStep(
-        step.master(),
-        new Refresh(refresh.seen(), refresh.seenMicros(), other, 0),
-        step.marks(),
-        step.carries(),
-        step.waits(),
-        step.waited(),
-        step.saves(),
-        step.progress(),
-        step.succeeded(),
-        step.told());
   }
 }

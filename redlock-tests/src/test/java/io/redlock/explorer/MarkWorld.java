@@ -5,12 +5,13 @@ import io.redlock.explorer.MarkScope.Adopting;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Fault;
 import io.redlock.explorer.MarkScope.Job;
+import io.redlock.explorer.MarkScope.Next;
 import io.redlock.explorer.MarkScope.Operator;
 import io.redlock.explorer.MarkedNode.Age;
 import io.redlock.explorer.MarkedNode.Kind;
 import io.redlock.explorer.Search.Sink;
-import io.redlock.jedis.deployment.OperatorStep;
-import io.redlock.jedis.deployment.OperatorStep.Progress;
+import io.redlock.jedis.trust.Operation.Progress;
+import io.redlock.jedis.trust.Operation.Step;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -122,32 +123,30 @@ record MarkWorld(
    * A command that is run.
    *
    * @param job null if none is
-   * @param waited the marks for which it has waited; empty if it has not
    * @param progress what it has done
    * @param since the clients, as bits, that may have got a lease since it began to wait; −1 if it
    *     does not wait
    * @param pending the marks that it writes one after the other
    */
-  record Running(
-      @Nullable Job job, List<String> waited, Progress progress, int since, List<Sent> pending) {
+  record Running(@Nullable Job job, Progress progress, int since, List<Sent> pending) {
 
     static final Running IDLE = of(null);
 
     static Running of(@Nullable Job job) {
-      return new Running(job, List.of(), Progress.NONE, -1, List.of());
+      return new Running(job, Progress.NONE, -1, List.of());
     }
 
     /** Returns the same command after a step. */
-    Running after(OperatorStep step) {
-      return new Running(job, step.waited(), step.progress(), -1, List.of());
+    Running after(Progress done) {
+      return new Running(job, done, -1, List.of());
     }
 
     Running since(int clients) {
-      return new Running(job, waited, progress, clients, pending);
+      return new Running(job, progress, clients, pending);
     }
 
     Running writing(List<Sent> marks) {
-      return new Running(job, waited, progress, -1, marks);
+      return new Running(job, progress, -1, marks);
     }
   }
 
@@ -534,35 +533,29 @@ record MarkWorld(
               nodes, known, sent, after.running, faults, begun, leases & now.since, lease, disks));
       return;
     }
-    OperatorStep step = rules.step(operator, now, nodes, "");
-    if (!step.marks().isEmpty()) {
-      Running writes = now.writing(rules.pending(its, nodes, step));
+    Next next = rules.next(operator, now, nodes, "");
+    MarkWorld goesOn = running(operator, now.after(next.progress()), begun);
+    if (next.step() instanceof Step.Write write && now.job instanceof Adopting) {
+      Running writes = now.writing(rules.pending(its, nodes, write));
       sink.found(() -> who + " writes its marks", running(operator, writes, begun));
-      return;
-    }
-    if (step.waits() && now.job instanceof Adopting) {
-      return; // until the marks are older
-    }
-    if (step.waits()) {
-      sink.found(
-          () -> who + " begins to wait",
-          running(operator, now.after(step).since(0), begun).leased(lease.waiting(operator)));
-    } else if (step.saves() >= 0) {
-      int node = its.list().get(step.saves());
-      sink.found(
-          () -> who + " has on disk what is on " + MarkScope.name(node),
-          running(operator, now.after(step), begun).saved(node));
-    } else if (step.refresh() == null) {
-      if (step.succeeded()) {
-        rules.checkDone(its, now.job, nodes);
-      }
-      sink.found(() -> who + " ends: " + step.told(), running(operator, Running.IDLE, begun));
-    } else {
-      Sent mark = rules.sent(its, nodes, step);
-      MarkWorld goesOn = running(operator, now.after(step), begun);
+    } else if (next.step() instanceof Step.Write write) {
+      Sent mark = rules.sent(its, nodes, write);
       sink.found(
           () -> who + " marks " + MarkScope.name(mark.node) + ": " + mark.mark,
           scope.delays ? goesOn.sending(sender, mark) : goesOn.node(mark.node, mark.mark));
+    } else if (next.step() instanceof Step.Save save) {
+      int node = its.list().get(save.master());
+      sink.found(() -> who + " has on disk what is on " + MarkScope.name(node), goesOn.saved(node));
+    } else if (!(next.step() instanceof Step.Wait)) {
+      if (next.step() instanceof Step.Done) {
+        rules.checkDone(its, now.job, nodes);
+      }
+      sink.found(() -> who + " ends: " + next.step(), running(operator, Running.IDLE, begun));
+    } else if (!(now.job instanceof Adopting)) { // which goes on when the marks are older
+      sink.found(
+          () -> who + " begins to wait",
+          running(operator, now.after(next.progress()).since(0), begun)
+              .leased(lease.waiting(operator)));
     }
   }
 

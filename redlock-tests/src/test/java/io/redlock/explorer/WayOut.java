@@ -4,16 +4,18 @@ import io.redlock.explorer.ExplorerInvariant.Violated;
 import io.redlock.explorer.MarkScope.Agreeing;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Job;
+import io.redlock.explorer.MarkScope.Next;
 import io.redlock.explorer.MarkScope.Operator;
 import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkWorld.Running;
 import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.explorer.MarkedNode.Age;
-import io.redlock.jedis.deployment.OperatorStep;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.Founding;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.Operation.Progress;
+import io.redlock.jedis.trust.Operation.Step;
 import io.redlock.jedis.trust.Roll;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -132,16 +134,15 @@ final class WayOut {
     MarkWorld now = world;
     Running running = Running.of(job);
     for (int at = 0; at < MOST_STEPS; at++) {
-      OperatorStep step = rules.step(operator, running, now.nodes(), wanted);
-      if (step.refresh() != null) {
-        Sent mark = rules.sent(scope.operators.get(operator), now.nodes(), step);
-        now = now.node(mark.node(), mark.mark());
-      }
-      if (step.refresh() != null || step.waits() || step.saves() >= 0) {
-        running = running.after(step);
-      } else {
+      Next next = rules.next(operator, running, now.nodes(), wanted);
+      if (next.step() instanceof Step.Done || next.step() instanceof Step.Refuse) {
         return now;
       }
+      if (next.step() instanceof Step.Write write) {
+        Sent mark = rules.sent(scope.operators.get(operator), now.nodes(), write);
+        now = now.node(mark.node(), mark.mark());
+      }
+      running = running.after(next.progress());
     }
     throw new AssertionError("a command has no end: " + job + " " + world);
   }
@@ -168,12 +169,12 @@ final class WayOut {
         }
       }
       Founding founding = new Founding(client.quorum(), client.rules(), false, gone, replaced, "w");
-      OperatorStep step = OperatorStep.adopting(founding, names, audits, beside);
-      if (!step.marks().isEmpty()) {
-        for (Sent mark : rules.pending(operator(client), now.nodes(), step)) {
+      Step step = MarkScope.next(founding, names, audits, Progress.NONE, beside);
+      if (step instanceof Step.Write write) {
+        for (Sent mark : rules.pending(operator(client), now.nodes(), write)) {
           now = now.node(mark.node(), mark.mark());
         }
-      } else if (step.waits()) {
+      } else if (step instanceof Step.Wait) {
         for (int node : client.list()) {
           MarkedNode its = now.nodes().get(node);
           now = its.isFounding() ? now.node(node, its.aged(Age.WAITED)) : now;
@@ -181,11 +182,11 @@ final class WayOut {
       } else {
         int typed = replaced.size() + gone.size();
         REPLACE
-            .matcher(step.told())
+            .matcher(step.toString())
             .results()
             .forEach(advised -> replaced.put(advised.group(1), advised.group(2)));
-        WITHOUT.matcher(step.told()).results().forEach(advised -> gone.add(advised.group(1)));
-        if (step.succeeded() || typed == replaced.size() + gone.size()) {
+        WITHOUT.matcher(step.toString()).results().forEach(advised -> gone.add(advised.group(1)));
+        if (step instanceof Step.Done || typed == replaced.size() + gone.size()) {
           return now;
         }
       }

@@ -90,7 +90,7 @@ class MovingMastersTest {
     }
 
     /** Runs a command; returns the last line that it printed. */
-    String resize(Command command, String... without) throws InterruptedException {
+    String resize(Command command, String... without) {
       ByteArrayOutputStream bytes = new ByteArrayOutputStream();
       PrintStream out = new PrintStream(bytes, true, StandardCharsets.UTF_8);
       boolean isDone = resize(command, out, without);
@@ -98,8 +98,7 @@ class MovingMastersTest {
       return (isDone ? "done: " : "stopped: ") + lines.get(lines.size() - 1);
     }
 
-    boolean resize(Command command, PrintStream out, String... without)
-        throws InterruptedException {
+    boolean resize(Command command, PrintStream out, String... without) {
       return deployment()
           .resize(command, new Word(List.of(without), List.of(), true), "", SETTLE, out);
     }
@@ -403,11 +402,8 @@ class MovingMastersTest {
             }
           }
         };
-    try {
-      return masters.resize(command, out);
-    } catch (InterruptedException interrupted) {
-      return false;
-    }
+    boolean isDone = masters.resize(command, out);
+    return !Thread.interrupted() && isDone;
   }
 
   @Test

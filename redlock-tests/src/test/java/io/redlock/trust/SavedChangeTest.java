@@ -77,8 +77,7 @@ class SavedChangeTest {
     return client;
   }
 
-  private boolean resize(Command command, int[] present, int[] future, PrintStream out)
-      throws InterruptedException {
+  private boolean resize(Command command, int[] present, int[] future, PrintStream out) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.node(list(present));
     deployment.movingTo(list(future));
@@ -89,15 +88,13 @@ class SavedChangeTest {
         command, new Word(List.of(), List.of(), true), "", Duration.ofMillis(20), out);
   }
 
-  private void assertDone(int[] present, int[] future, Command... commands)
-      throws InterruptedException {
+  private void assertDone(int[] present, int[] future, Command... commands) {
     for (Command command : commands) {
       assertTrue(resize(command, present, future, out()), said::toString);
     }
   }
 
-  private void assertRefused(Command command, int[] present, int[] future, String reason)
-      throws InterruptedException {
+  private void assertRefused(Command command, int[] present, int[] future, String reason) {
     said.reset();
     assertFalse(resize(command, present, future, out()), said::toString);
     assertTrue(said.toString(StandardCharsets.UTF_8).contains(reason), said::toString);
@@ -253,14 +250,7 @@ class SavedChangeTest {
 
   private void assertSavedAfter(String message, Runnable fix) throws Exception {
     CompletableFuture<Boolean> commit =
-        CompletableFuture.supplyAsync(
-            () -> {
-              try {
-                return resize(Command.COMMIT, of(0), of(1), out());
-              } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-              }
-            });
+        CompletableFuture.supplyAsync(() -> resize(Command.COMMIT, of(0), of(1), out()));
     Await.until("it says so", () -> said.toString(StandardCharsets.UTF_8).contains(message));
     Await.until(
         "it goes on",

@@ -263,8 +263,7 @@ final class Cli {
         "0:agreed",
         "1:stopped: fix what the last line says, and run the command again"
       })
-  int agree(@Mixin Deployment.Missing missing, @Mixin Deployment.Listed masters)
-      throws InterruptedException {
+  int agree(@Mixin Deployment.Missing missing, @Mixin Deployment.Listed masters) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settingsOrInput(console));
     return deployment.agree(missing.word(false), console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
@@ -295,8 +294,7 @@ final class Cli {
               names = "--change",
               paramLabel = "ID",
               description = "with abort: the change to end, if its lists are not known")
-          @Nullable String change)
-      throws InterruptedException {
+          @Nullable String change) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settings(console));
     boolean isDone =

@@ -1,9 +1,9 @@
 package io.redlock.cli;
 
 import io.redlock.jedis.deployment.DeploymentSettings;
-import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.deployment.Unmoved;
 import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.Audited;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
 import io.redlock.jedis.trust.MasterChange.Command;
@@ -11,12 +11,10 @@ import io.redlock.jedis.trust.MasterChange.Master;
 import io.redlock.jedis.trust.MasterChange.Reached;
 import io.redlock.jedis.trust.MasterChange.Role;
 import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.jedis.trust.Verdict.Stand;
-import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import java.io.PrintStream;
 import java.time.Instant;
@@ -84,8 +82,7 @@ public final class Doctor {
   private static List<Integer> printTerms(List<Audited> audits, PrintStream out) {
     Map<Agreement, Integer> masters = new LinkedHashMap<>();
     for (int i = 0; i < audits.size(); i++) {
-      NodeAudit audit = audits.get(i).audit();
-      BirthMark mark = audit == null ? null : mark(audit);
+      BirthMark mark = audits.get(i).node().valid();
       if (mark != null && mark.isFounded() && !mark.serves().isNobody()) {
         masters.merge(mark.agreement().of(List.of()), 1 << i, (some, more) -> some | more);
       }
@@ -110,9 +107,7 @@ public final class Doctor {
     Verdict verdict = audited.verdict();
     Surroundings around = audited.around();
     if (audit == null || verdict == null || around == null) {
-      NodeReply failure = audited.failure();
-      boolean isThere = failure != null && failure.kind() == NodeReply.Kind.MISCONFIGURED;
-      String stand = isThere ? "refused" : "unreachable";
+      String stand = audited.isMisconfigured() ? "refused" : "unreachable";
       return List.of(audited.name(), stand, "", "", "", "", audited.failureText());
     }
     return List.of(
@@ -122,13 +117,13 @@ public final class Doctor {
         audit.isMaster() ? "master" : "replica",
         String.format(
             Locale.ROOT, "%+.1fms", (audit.nodeMicros() - around.clockMicros()) / 1_000.0),
-        since(audit),
+        since(audited),
         note(audit, verdict));
   }
 
-  private static String since(NodeAudit audit) {
-    BirthMark mark = BirthMark.parse(audit.birth());
-    if (mark == null || !mark.isOf(audit)) {
+  private static String since(Audited audited) {
+    BirthMark mark = audited.node().valid();
+    if (mark == null) {
       return "unmarked";
     }
     String firstSeen =
@@ -146,25 +141,20 @@ public final class Doctor {
 
   /** Prints the point that a change of masters has reached, and the next step. */
   private static void printChange(List<Audited> audits, Quorum quorum, PrintStream out) {
-    List<Shown> roles = new ArrayList<>();
     Set<String> changes = new TreeSet<>();
     Set<String> sets = new TreeSet<>(); // of the future masters
     for (int i = 0; i < audits.size(); i++) {
-      NodeAudit audit = audits.get(i).audit();
-      if (audit == null) {
-        out.println(audits.get(i).name() + " does not answer, and may be at another step");
+      Audited audited = audits.get(i);
+      BirthMark mark = audited.node().valid();
+      if (audited.audit() == null) {
+        out.println(audited.name() + " does not answer, and may be at another step");
       } else {
-        BirthMark mark = mark(audit);
-        Served serves = mark == null ? null : mark.serves();
-        BirthMark text = BirthMark.parse(audit.birth());
-        roles.add(new Shown(Role.of(i, quorum), text, mark != null));
-        if (mark != null && Role.of(i, quorum) != Role.LEAVING) {
+        out.println(audited.name() + " serves " + (mark == null ? "nobody yet" : mark.inWords()));
+      }
+      if (mark != null) {
+        changes.addAll(mark.serves().changes());
+        if (Role.of(i, quorum) != Role.LEAVING) {
           mark.agreement().sets().forEach(set -> sets.add(set.id()));
-        }
-        out.println(
-            audits.get(i).name() + " serves " + (mark == null ? "nobody yet" : mark.inWords()));
-        if (serves != null) {
-          changes.addAll(serves.changes());
         }
       }
     }
@@ -182,10 +172,16 @@ public final class Doctor {
     String change = changes.isEmpty() ? ">" + sets.iterator().next() : changes.iterator().next();
     int arrow = change.indexOf('>');
     MasterChange known = new MasterChange(change.substring(0, arrow), change.substring(arrow + 1));
-    Reached reached = known.reached(roles.stream().map(each -> each.in(known)).toList());
+    List<Master> masters = new ArrayList<>();
+    for (int i = 0; i < audits.size(); i++) {
+      if (audits.get(i).audit() != null) {
+        masters.add(known.master(Role.of(i, quorum), audits.get(i).node(), true));
+      }
+    }
+    Reached reached = known.reached(masters);
     if (changes.isEmpty()) {
       boolean isFinished =
-          roles.size() == audits.size() && reached.equals(new Reached(Command.FINISH, true));
+          masters.size() == audits.size() && reached.equals(new Reached(Command.FINISH, true));
       out.println(isFinished ? FINISHED : NO_CHANGE);
       return;
     }
@@ -195,19 +191,6 @@ public final class Doctor {
         reached.isDone()
             ? reached.command().done
             : "next is redlock resize " + command + ", unless it is running");
-  }
-
-  /** A master of the change, with the mark that it shows. */
-  private record Shown(Role role, @Nullable BirthMark mark, boolean isValid) {
-    Master in(MasterChange change) {
-      return change.master(role, mark, isValid, true);
-    }
-  }
-
-  /** Returns the mark of a master; null if it has none of its data. */
-  private static @Nullable BirthMark mark(NodeAudit audit) {
-    BirthMark mark = BirthMark.parse(audit.birth());
-    return mark == null || !mark.isOf(audit) ? null : mark;
   }
 
   private static int summarize(

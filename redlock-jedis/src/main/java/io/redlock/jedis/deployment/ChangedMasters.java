@@ -1,9 +1,10 @@
 package io.redlock.jedis.deployment;
 
-import io.redlock.jedis.deployment.Survey.Audited;
+import io.redlock.jedis.trust.Audited;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
-import java.io.PrintStream;
+import io.redlock.jedis.trust.Operation.Question;
+import java.util.Collection;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -32,6 +33,9 @@ interface ChangedMasters {
   /** Audits all of them. */
   List<Audited> audit();
 
+  /** Audits masters that are in no list, with the credentials of these. */
+  List<Audited> audit(Collection<String> names);
+
   /** Writes a birth mark, unless it was changed meanwhile, and audits the master. */
   NodeAudit write(int master, Refresh refresh);
 
@@ -41,18 +45,12 @@ interface ChangedMasters {
    */
   boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out);
 
-  /** Returns the clients that run without movingTo. */
-  Unmoved unmoved();
-
-  /** Returns a key that a lock left behind; empty if there is none. */
-  String lockKey(int master);
-
-  /** Tries what carrying counters from this master needs, and changes nothing. */
-  void tryCarrying(int master);
+  /** Asks one master, and changes nothing. */
+  String ask(Question question, int master);
 
   /**
    * Raises the counters of one master to those of another; never lowers one. Warns of keys that are
    * no counters, and passes over them.
    */
-  void carry(int from, int to, PrintStream warnings);
+  void carry(int from, int to, Consumer<String> warnings);
 }

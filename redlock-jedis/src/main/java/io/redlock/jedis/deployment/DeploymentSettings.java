@@ -11,7 +11,10 @@ import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Founding;
 import io.redlock.jedis.trust.MasterChange;
 import io.redlock.jedis.trust.NodeTrust;
+import io.redlock.jedis.trust.Operation;
 import io.redlock.jedis.trust.Peers;
+import io.redlock.jedis.trust.Resize;
+import io.redlock.jedis.trust.TermsChange;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.settings.Setting;
 import io.redlock.settings.SettingValues;
@@ -36,6 +39,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
@@ -194,8 +198,23 @@ public final class DeploymentSettings {
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public <T> T ask(String what, List<String> knownFaults, BiFunction<Probe, Survey, T> question) {
-    return operate(
-        what, knownFaults, Word.NONE, (probe, survey, masters) -> question.apply(probe, survey));
+    return ask(
+        what,
+        knownFaults,
+        checked -> question.apply(checked.probe(), survey(checked.probe(), checked.settings)));
+  }
+
+  private <T> T ask(String what, List<String> knownFaults, Function<Checked, T> question) {
+    Checked checked = check(what, knownFaults);
+    try {
+      return question.apply(checked);
+    } finally {
+      checked.lanes.forEach(NodeLane::close);
+    }
+  }
+
+  private Survey survey(Probe probe, LaneSettings settings) {
+    return new Survey(probe, rules(settings));
   }
 
   /**
@@ -210,35 +229,45 @@ public final class DeploymentSettings {
     public static final Word NONE = new Word(List.of(), List.of(), false);
   }
 
-  /** A command of an operator. */
-  private interface Operation<T, E extends Exception> {
-    T run(Probe probe, Survey survey, ProbedMasters masters) throws E;
+  /** Makes a command for these masters, of which some are gone for good. */
+  private interface Planned {
+    Operation of(Probe probe, TrustRules rules, Set<String> gone);
   }
 
-  private <T, E extends Exception> T operate(
-      String what, List<String> knownFaults, Word word, Operation<T, E> operation) throws E {
-    List<String> faults = new ArrayList<>(knownFaults);
+  /** Runs a command to its end. An interrupt ends it early and stays set. */
+  private OperatorCommand run(
+      String what,
+      List<String> faults,
+      Word word,
+      Duration settle,
+      Consumer<String> out,
+      Planned planned) {
+    Set<String> gone = names("--without", word.without, faults);
     Set<String> saved = names("--saved", word.saved, faults);
-    Checked checked = check(what, faults);
-    List<Pool<Connection>> opened = new ArrayList<>();
-    try {
-      Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
-      Survey survey = new Survey(probe, rules(checked.settings));
-      RequestEncoder encoder =
-          new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
-      ProbedMasters probed =
-          new ProbedMasters(
-              probe,
-              survey,
-              encoder,
-              keyPrefix(),
-              saved,
-              names -> others(names, checked.settings, opened));
-      return operation.run(probe, survey, probed);
-    } finally {
-      checked.lanes.forEach(NodeLane::close);
-      opened.forEach(Pool::close);
-    }
+    return ask(
+        what,
+        faults,
+        checked -> {
+          List<Pool<Connection>> opened = new ArrayList<>();
+          LaneSettings settings = checked.settings;
+          Probe probe = checked.probe();
+          ProbedMasters probed =
+              new ProbedMasters(
+                  probe,
+                  survey(probe, settings),
+                  new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
+                  keyPrefix(),
+                  saved,
+                  names -> others(names, settings, opened));
+          try {
+            Operation operation = planned.of(probe, rules(settings), gone);
+            OperatorCommand command = new OperatorCommand(operation, probed, settle, out);
+            command.run();
+            return command;
+          } finally {
+            opened.forEach(Pool::close);
+          }
+        });
   }
 
   /** Returns the survey of masters that are not of the configuration. */
@@ -257,8 +286,7 @@ public final class DeploymentSettings {
       opened.add(pool);
       others.add(new Probe.Master(name, pool, true));
     }
-    Probe probe = new Probe(others, Quorum.of(others.size()), settings.silenceTimeout());
-    return new Survey(probe, rules(settings));
+    return survey(new Probe(others, Quorum.of(others.size()), settings.silenceTimeout()), settings);
   }
 
   /**
@@ -273,7 +301,6 @@ public final class DeploymentSettings {
   public List<Adoption.Line> adopt(
       boolean isNew, Word word, Collection<String> replaced, Consumer<String> out) {
     List<String> faults = new ArrayList<>();
-    Set<String> gone = names("--without", word.without, faults);
     Map<String, String> ids = new TreeMap<>();
     for (String each : replaced) {
       int equals = each.lastIndexOf('=');
@@ -283,24 +310,25 @@ public final class DeploymentSettings {
         ids.put(each.substring(0, equals), each.substring(equals + 1));
       }
     }
-    return operate(
-        "cannot adopt",
-        faults,
-        word,
-        (probe, survey, masters) -> {
-          requireKnown("--replace", ids.keySet(), masters);
-          if (ids.isEmpty()) { // else others may be gone: masters of the set that is replaced
-            requireKnown("--without", gone, masters);
-          }
-          String drawn = Agreement.newId(new SecureRandom());
-          Founding founding = new Founding(probe.quorum(), survey.rules(), isNew, gone, ids, drawn);
-          return new Adoption(masters, founding, out).run();
-        });
+    return run(
+            "cannot adopt",
+            faults,
+            word,
+            Duration.ZERO,
+            out,
+            (probe, rules, gone) -> {
+              requireKnown("--replace", ids.keySet(), probe);
+              if (ids.isEmpty()) { // else others may be gone: masters of the set that is replaced
+                requireKnown("--without", gone, probe);
+              }
+              return new Founding(probe.quorum(), rules, isNew, gone, ids, newId());
+            })
+        .lines();
   }
 
-  private static void requireKnown(String option, Set<String> names, ChangedMasters masters) {
+  private static void requireKnown(String option, Set<String> names, Probe probe) {
     Set<String> unknown = new TreeSet<>(names);
-    masters.names().forEach(unknown::remove);
+    probe.masters().forEach(each -> unknown.remove(each.name()));
     if (!unknown.isEmpty()) {
       throw new IllegalArgumentException(
           "cannot adopt: "
@@ -320,31 +348,26 @@ public final class DeploymentSettings {
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public boolean resize(
-      MasterChange.Command command, Word word, String change, Duration settle, PrintStream out)
-      throws InterruptedException {
+      MasterChange.Command command, Word word, String change, Duration settle, PrintStream out) {
     List<String> faults = new ArrayList<>();
     if (future.isEmpty()) {
       faults.add("no future master is named: add --moving-to");
     }
-    Set<String> gone = names("--without", word.without, faults);
-    return this.<Boolean, InterruptedException>operate(
-        "cannot resize",
-        faults,
-        word,
-        (probe, survey, masters) ->
-            new Resize(
-                    command,
-                    masters,
-                    probe.quorum(),
-                    survey.rules(),
-                    gone,
-                    word.forces,
-                    change,
-                    settle,
-                    new SecureRandom(),
-                    OperatorCommand.Progress.NONE,
-                    out)
-                .run());
+    return isDone(
+        run(
+            "cannot resize",
+            faults,
+            word,
+            settle,
+            out::println,
+            (probe, rules, gone) -> {
+              String unmoved =
+                  command == MasterChange.Command.COMMIT
+                      ? Unmoved.of(probe).stopping(word.forces, out::println)
+                      : "";
+              return new Resize(command, probe.quorum(), rules, gone, unmoved, change, newId());
+            }),
+        out);
   }
 
   /**
@@ -353,23 +376,25 @@ public final class DeploymentSettings {
    * @return true if nothing is left to do
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public boolean agree(Word word, PrintStream out) throws InterruptedException {
-    List<String> faults = new ArrayList<>();
-    Set<String> gone = names("--without", word.without, faults);
-    return this.<Boolean, InterruptedException>operate(
-        "cannot agree",
-        faults,
-        word,
-        (probe, survey, masters) ->
-            new Agree(
-                    masters,
-                    probe.quorum(),
-                    survey.rules(),
-                    gone,
-                    List.of(),
-                    OperatorCommand.Progress.NONE,
-                    out)
-                .run());
+  public boolean agree(Word word, PrintStream out) {
+    return isDone(
+        run(
+            "cannot agree",
+            new ArrayList<>(),
+            word,
+            Duration.ZERO,
+            out::println,
+            (probe, rules, gone) -> new TermsChange(probe.quorum(), rules, gone)),
+        out);
+  }
+
+  private static String newId() {
+    return Agreement.newId(new SecureRandom());
+  }
+
+  private static boolean isDone(OperatorCommand command, PrintStream out) {
+    command.said().ifPresent(out::println);
+    return command.hasSucceeded();
   }
 
   /** Returns the names of these masters, and adds what is wrong with their addresses. */
@@ -404,7 +429,12 @@ public final class DeploymentSettings {
       Quorum quorum,
       List<Probe.Master> probed,
       List<NodeLane> lanes,
-      RedlockBuilder builder) {}
+      RedlockBuilder builder) {
+
+    Probe probe() {
+      return new Probe(probed, quorum, settings.silenceTimeout());
+    }
+  }
 
   private Checked check(String what, List<String> knownFaults) {
     List<String> faults = new ArrayList<>(knownFaults);

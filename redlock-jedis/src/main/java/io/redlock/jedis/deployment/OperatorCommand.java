@@ -1,227 +1,210 @@
 package io.redlock.jedis.deployment;
 
+import io.redlock.jedis.deployment.Adoption.Line;
+import io.redlock.jedis.deployment.Adoption.Outcome;
 import io.redlock.jedis.deployment.ChangedMasters.NoAnswer;
-import io.redlock.jedis.deployment.Survey.Audited;
+import io.redlock.jedis.trust.Audited;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.TrustRules;
-import io.redlock.jedis.trust.TrustRules.Surroundings;
-import io.redlock.spi.NodeReply;
-import io.redlock.spi.Quorum;
-import java.io.PrintStream;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Operation;
+import io.redlock.jedis.trust.Operation.Known;
+import io.redlock.jedis.trust.Operation.Progress;
+import io.redlock.jedis.trust.Operation.Question;
+import io.redlock.jedis.trust.Operation.Step;
+import io.redlock.jedis.trust.Roll;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A command that changes what all masters agreed on. It reads all masters, performs the next step,
- * and begins again until nothing is left to do, so it may be interrupted anywhere and repeated.
- */
-abstract class OperatorCommand {
-
-  final ChangedMasters masters;
-  final Quorum quorum;
-  final TrustRules rules;
-  final PrintStream out;
-
-  /** What this run has done. */
-  Progress progress;
+/** A run of an operator's command, whose steps its {@link Operation} decides. */
+final class OperatorCommand {
 
   private static final Duration DISK_PAUSE = Duration.ofMillis(500);
 
-  private final Set<String> without;
-  private boolean succeeded;
+  /** A command writes a master three times at most, if nobody else does, and it answers in time. */
+  private static final int MOST_WRITES = 10;
+
+  private final Operation operation;
+  private final ChangedMasters masters;
+  private final Duration settle;
+  private final Consumer<String> out;
+
+  private final Map<Integer, Integer> writes = new TreeMap<>(); // how often, by the master
+  private final Map<Integer, String> written = new TreeMap<>();
+  private final Map<Question, Map<Integer, String>> answers = new EnumMap<>(Question.class);
+  private final Map<String, Roll.Node> beside = new TreeMap<>();
+  private List<Audited> audits = List.of();
+  private List<Audited> before = List.of();
+  private Progress progress = Progress.NONE;
+  private @Nullable Step end;
+  private int unanswered = -1; // the master whose silence was the end
 
   /**
-   * What a run has done.
-   *
-   * @param waited true if it has waited, and nothing since that must be waited for
-   * @param saved the marks that need not be saved, by the master: they are on disk, or were written
-   *     when all were
-   */
-  record Progress(boolean waited, Map<Integer, String> saved) {
-    static final Progress NONE = new Progress(false, Map.of());
-
-    /** Makes the map unmodifiable. */
-    Progress {
-      saved = Map.copyOf(saved);
-    }
-
-    boolean isSaved(int master, NodeAudit audit) {
-      return audit.birth().equals(saved.get(master));
-    }
-
-    Progress saving(int master, String mark) {
-      Map<Integer, String> more = new HashMap<>(saved);
-      more.put(master, mark);
-      return new Progress(waited, more);
-    }
-
-    Progress after(boolean isWaitedFor) {
-      return new Progress(waited && isWaitedFor, saved);
-    }
-  }
-
-  /**
-   * A master that was read.
-   *
-   * @param text the mark that it shows; null if there is none
-   */
-  record Read(
-      int index, String name, NodeAudit audit, Surroundings around, @Nullable BirthMark text) {
-
-    /** Returns its mark; null if it is not that of its data, or of no founded set. */
-    @Nullable BirthMark mark() {
-      return text != null && text.isOf(audit) && text.isFounded() ? text : null;
-    }
-  }
-
-  /** Stops a command, with the reason. */
-  static final class Stopped extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
-    Stopped(String reason) {
-      super(reason, null, false, false);
-    }
-  }
-
-  /**
-   * @param without the masters that are gone for good
-   * @param begun what this run has done already
+   * @param settle the time after a write, in which clients audit the master again
+   * @param out takes a line of what it does
    */
   OperatorCommand(
-      ChangedMasters masters,
-      Quorum quorum,
-      TrustRules rules,
-      Set<String> without,
-      Progress begun,
-      PrintStream out) {
+      Operation operation, ChangedMasters masters, Duration settle, Consumer<String> out) {
+    this.operation = operation;
     this.masters = masters;
-    this.quorum = quorum;
-    this.rules = rules;
-    this.without = without;
-    this.progress = begun;
+    this.settle = settle;
     this.out = out;
   }
 
-  /** Runs the command to its end; returns true if nothing is left to do. */
-  final boolean run() throws InterruptedException {
-    for (Optional<Duration> pause = step(); pause.isPresent(); pause = step()) {
-      long nanos = pause.get().toNanos();
-      long startNanos = System.nanoTime();
-      while (System.nanoTime() - startNanos < nanos) {
-        TimeUnit.NANOSECONDS.sleep(nanos - (System.nanoTime() - startNanos));
+  /** Runs the command to its end. An interrupt ends it early and stays set. */
+  void run() {
+    try {
+      for (Optional<Duration> pause = step(); pause.isPresent(); pause = step()) {
+        long nanos = pause.get().toNanos();
+        long startNanos = System.nanoTime();
+        while (System.nanoTime() - startNanos < nanos) {
+          TimeUnit.NANOSECONDS.sleep(nanos - (System.nanoTime() - startNanos));
+        }
       }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
-    return succeeded;
   }
 
-  /** Returns true if the command has ended with nothing left to do. */
-  final boolean hasSucceeded() {
-    return succeeded;
+  boolean hasSucceeded() {
+    return end instanceof Step.Done;
   }
 
   /** Performs the next step. Returns the pause before the one after it; empty at the end. */
-  final Optional<Duration> step() {
+  Optional<Duration> step() {
+    audits = masters.audit();
+    Step step = operation.next(audits, new Known(progress, written, before, answers, beside));
     try {
-      return next(read());
-    } catch (Stopped stopped) {
-      out.println(stopped.getMessage());
+      return perform(step);
     } catch (NoAnswer silent) {
-      out.println(
-          masters.names().get(silent.master)
-              + ": "
-              + silent.getMessage()
-              + ": run the command again");
+      unanswered = silent.master;
+      return stop(silent.master, silent.getMessage() + ": run the command again");
     }
+  }
+
+  private Optional<Duration> stop(int master, String reason) {
+    end = new Step.Refuse(Map.of(master, reason), false);
     return Optional.empty();
   }
 
-  /** Performs the next step on these masters. */
-  abstract Optional<Duration> next(List<Read> read);
-
-  /** Lets a master have what it shows on disk. Returns the pause before the next step. */
-  final Duration save(int master, NodeAudit audit) {
-    if (masters.isOnDisk(master, audit, out::println)) {
-      progress = progress.saving(master, audit.birth());
-      return Duration.ZERO;
-    }
-    return DISK_PAUSE;
-  }
-
-  final Optional<Duration> succeed(String message) {
-    out.println(message);
-    succeeded = true;
-    return Optional.empty();
-  }
-
-  /** Reads all masters but those that are gone for good. */
-  private List<Read> read() {
-    requireMajorities();
-    List<Read> all = new ArrayList<>();
-    List<Audited> audits = masters.audit();
-    for (int index = 0; index < audits.size(); index++) {
-      Audited audited = audits.get(index);
-      NodeAudit audit = audited.audit();
-      if (without.contains(audited.name())) {
-        if (audit != null) {
-          throw new Stopped(
-              audited.name() + ": it answers, so it is not gone: leave out --without for it");
+  private Optional<Duration> perform(Step step) {
+    if (step instanceof Step.Wait wait) {
+      out.accept(
+          "waiting for "
+              + wait.time().plusMillis(999).toSeconds()
+              + "s, until every lease "
+              + wait.until()
+              + " has ended");
+      progress = progress.waited(wait);
+      return Optional.of(wait.time());
+    } else if (step instanceof Step.Save save) {
+      NodeAudit audit = Objects.requireNonNull(audits.get(save.master()).audit());
+      if (!masters.isOnDisk(save.master(), audit, out)) {
+        return Optional.of(DISK_PAUSE);
+      }
+      progress = progress.saved(save.master(), audit.birth());
+    } else if (step instanceof Step.Write write) {
+      before = audits;
+      answers.remove(Question.KEY);
+      for (int master : write.marks().keySet()) {
+        if (writes.merge(master, 1, Integer::sum) > MOST_WRITES) {
+          return stop(
+              master,
+              "its mark is changed again and again, or it answers too slowly: run the command"
+                  + " again");
         }
-        continue;
+        write(write, master);
       }
-      Surroundings around = audited.around();
-      if (audit == null || around == null) {
-        NodeReply failure = audited.failure();
-        boolean isThere = failure != null && failure.kind() == NodeReply.Kind.MISCONFIGURED;
-        throw new Stopped(
-            audited.name()
-                + ": "
-                + audited.failureText()
-                + (isThere
-                    ? ": then run the command again"
-                    : ": run the command again when it is back" + orGone(index, audited.name())));
+      return Optional.of(settle);
+    } else if (step instanceof Step.Ask ask) {
+      for (int master : ask.masters()) {
+        answers
+            .computeIfAbsent(ask.question(), key -> new TreeMap<>())
+            .put(master, masters.ask(ask.question(), master));
       }
-      String fault = rules.misconfiguration(audit, around);
-      BirthMark text = BirthMark.parse(audit.birth());
-      if (fault == null && text == null && !audit.birth().isEmpty()) {
-        fault = BirthMark.unreadable(audit.birth());
-      }
-      if (fault != null) {
-        throw new Stopped(audited.name() + ": " + fault);
-      }
-      all.add(new Read(index, audited.name(), audit, around, text));
+    } else if (step instanceof Step.Look look) {
+      masters.audit(look.names()).forEach(each -> beside.put(each.name(), each.node()));
+    } else {
+      end = step;
+      return Optional.empty();
     }
-    return all;
+    return Optional.of(Duration.ZERO);
   }
 
-  /** Returns what else to do about a master that does not answer. */
-  String orGone(int index, String name) {
-    return ", or, if it is gone for good, with --without " + name;
+  private void write(Step.Write write, int master) {
+    write.carries().forEach(from -> masters.carry(from, master, out));
+    Refresh refresh = Objects.requireNonNull(write.marks().get(master));
+    String birth = masters.write(master, refresh).birth();
+    BirthMark mark = BirthMark.parse(birth);
+    // Else too much time has passed since it was read, or somebody else wrote: it is read again.
+    boolean isWritten = mark != null && mark.dated(0).equals(refresh.mark().dated(0));
+    progress = progress.wrote(write, master, isWritten ? birth : null);
+    if (isWritten) {
+      written.put(master, birth);
+      if (!write.told().isEmpty()) {
+        out.accept(masters.names().get(master) + write.told());
+      }
+    }
   }
 
-  private void requireMajorities() {
-    Set<String> unknown = new TreeSet<>(without);
-    int left = 0;
-    List<String> names = masters.names();
-    for (int index = 0; index < names.size(); index++) {
-      String name = names.get(index);
-      unknown.remove(name);
-      left |= without.contains(name) ? 0 : 1 << index;
+  // What it says at the end.
+
+  /** Returns the message of its end; empty if it has not ended. */
+  Optional<String> said() {
+    return end instanceof Step.Refuse refuse
+        ? refuse.reasons().entrySet().stream()
+            .map(each -> name(each.getKey()) + each.getValue())
+            .findFirst()
+        : end instanceof Step.Done done ? Optional.of(done.message()) : Optional.empty();
+  }
+
+  private String name(int master) {
+    return master < 0 ? "" : masters.names().get(master) + ": ";
+  }
+
+  /** Returns the outcome of a founding for each master. */
+  List<Line> lines() {
+    List<Line> lines = new ArrayList<>();
+    for (int i = 0; i < masters.names().size(); i++) {
+      lines.add(line(i));
     }
-    if (!unknown.isEmpty()) {
-      throw new Stopped(unknown + " is none of the masters: name it as in the lists");
+    return lines;
+  }
+
+  private Line line(int master) {
+    String name = masters.names().get(master);
+    if (end instanceof Step.Done done) {
+      boolean isMember = (done.members() & 1 << master) != 0;
+      return new Line(
+          name,
+          written.containsKey(master) ? Outcome.ADOPTED : Outcome.ALREADY_FOUNDED,
+          isMember ? "" : "a client marks it when it answers");
     }
-    if (!quorum.isReachedBy(left)) {
-      // M4
-      throw new Stopped("too many masters are gone: " + quorum + " are needed");
+    String reason = end instanceof Step.Refuse refuse ? refuse.reasons().get(master) : null;
+    if (reason == null) {
+      return new Line(
+          name,
+          Outcome.LEFT_ALONE,
+          end == null
+              ? "interrupted: run it again, and it goes on"
+              : written.isEmpty()
+                  ? "all masters are adopted, or none"
+                  : "run it again, and it goes on");
     }
+    boolean isSilent = audits.get(master).audit() == null || master == unanswered;
+    boolean isOther = end instanceof Step.Refuse refuse && refuse.isOther();
+    return new Line(
+        name,
+        isOther ? Outcome.OTHER_LIST : isSilent ? Outcome.UNREACHABLE : Outcome.REFUSED,
+        reason);
   }
 }

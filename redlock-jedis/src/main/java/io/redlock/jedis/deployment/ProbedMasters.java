@@ -1,18 +1,18 @@
 package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.Probe.Answer;
-import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.ScriptCommand;
+import io.redlock.jedis.trust.Audited;
 import io.redlock.jedis.trust.Founding;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Operation.Question;
 import io.redlock.spi.NodeRequest;
 import io.redlock.text.Brief;
-import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -29,7 +29,7 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /** The masters of a change, over connections of their own. */
-final class ProbedMasters implements Adoption.Masters {
+final class ProbedMasters implements ChangedMasters {
 
   private static final String FENCES = RequestEncoder.FENCE_PREFIX + "*";
   private static final String OWNER = "redlock-resize";
@@ -143,42 +143,34 @@ final class ProbedMasters implements Adoption.Masters {
   }
 
   @Override
-  public Unmoved unmoved() {
-    return Unmoved.of(probe);
-  }
-
-  @Override
-  public String lockKey(int master) {
-    return ask(master, connection -> LockKeys.any(connection, keyPrefix));
-  }
-
-  @Override
-  public String use(int master) {
-    return ask(
-        master,
-        connection -> {
-          String statistics = text(connection, Protocol.Command.INFO, "commandstats");
-          return Founding.use(statistics, LockKeys.any(connection, keyPrefix));
-        });
-  }
-
-  @Override
-  public void tryCarrying(int master) {
-    ask(
-        master,
-        connection -> {
-          LockKeys.scan(connection, FENCES, keys -> false);
-          connection.sendCommand(Protocol.Command.GET, FENCES);
-          connection.getOne();
-          return true;
-        });
+  public String ask(Question question, int master) {
+    Answer<String> answer =
+        probe.askOne(
+            master,
+            (index, connection) ->
+                switch (question) {
+                  case RIGHTS -> {
+                    LockKeys.scan(connection, FENCES, keys -> false);
+                    connection.sendCommand(Protocol.Command.GET, FENCES);
+                    connection.getOne();
+                    yield "";
+                  }
+                  case KEY -> LockKeys.any(connection, keyPrefix);
+                  case USE -> {
+                    String statistics = text(connection, Protocol.Command.INFO, "commandstats");
+                    yield Founding.use(statistics, LockKeys.any(connection, keyPrefix));
+                  }
+                });
+    return question == Question.USE && answer.value() == null
+        ? answer.failureText()
+        : given(master, answer);
   }
 
   /**
    * Goes through the counters in portions, so that neither master nor this process has them all.
    */
   @Override
-  public void carry(int from, int to, PrintStream warnings) {
+  public void carry(int from, int to, Consumer<String> warnings) {
     ask(
         from,
         connection -> {
@@ -210,7 +202,7 @@ final class ProbedMasters implements Adoption.Masters {
   }
 
   private static List<NodeRequest> raises(
-      Connection connection, List<String> keys, PrintStream warnings) {
+      Connection connection, List<String> keys, Consumer<String> warnings) {
     for (String key : keys) {
       connection.sendCommand(Protocol.Command.GET, key);
     }
@@ -223,7 +215,7 @@ final class ProbedMasters implements Adoption.Masters {
         long counter = Long.parseLong(new String(bytes, StandardCharsets.US_ASCII));
         raises.add(raising(resource, counter));
       } else if (value != null) {
-        warnings.println("passed over " + Brief.text(keys.get(i)) + ", which is no counter");
+        warnings.accept("passed over " + Brief.text(keys.get(i)) + ", which is no counter");
       }
     }
     return raises;
@@ -250,7 +242,10 @@ final class ProbedMasters implements Adoption.Masters {
   }
 
   private <T> T ask(int master, Function<Connection, T> question) {
-    Answer<T> answer = probe.askOne(master, (index, connection) -> question.apply(connection));
+    return given(master, probe.askOne(master, (index, connection) -> question.apply(connection)));
+  }
+
+  private static <T> T given(int master, Answer<T> answer) {
     T value = answer.value();
     if (value == null) {
       throw new NoAnswer(master, answer.failureText());

@@ -2,12 +2,13 @@ package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.scripts.AuditCall;
+import io.redlock.jedis.trust.Audited;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.Peers;
+import io.redlock.jedis.trust.Roll;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict;
-import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
@@ -29,28 +30,6 @@ public final class Survey {
 
   private final Probe probe;
   private final TrustRules rules;
-
-  /**
-   * The result of one audit.
-   *
-   * @param name the node's name
-   * @param audit null if there is no answer
-   * @param around the knowledge about the others; null if there is no answer
-   * @param verdict the verdict of a client; null if there is no answer
-   * @param failure the reason if there is no answer; null otherwise
-   */
-  public record Audited(
-      String name,
-      @Nullable NodeAudit audit,
-      @Nullable Surroundings around,
-      @Nullable Verdict verdict,
-      @Nullable NodeReply failure) {
-
-    /** Returns the reason if there is no answer; empty otherwise. */
-    public String failureText() {
-      return failure == null ? "" : failure.detail();
-    }
-  }
 
   /** An audit, and the times before it was asked for and after it was answered. */
   record Timed(NodeAudit audit, long beforeNanos, long afterNanos) {}
@@ -88,7 +67,7 @@ public final class Survey {
         if (fault.isPresent()) {
           Audited found = audits.get(index);
           Verdict refused = Verdict.refused(fault.get());
-          audits.set(index, new Audited(found.name(), first, found.around(), refused, null));
+          audits.set(index, new Audited(found.node(), found.around(), refused, null));
         }
       }
     }
@@ -161,8 +140,9 @@ public final class Survey {
       String name, TrustRules rules, Answer<Timed> answer, @Nullable Surroundings around) {
     Timed timed = answer.value();
     if (timed == null || around == null) {
-      return new Audited(name, null, null, null, answer.failure());
+      return new Audited(Roll.Node.of(name, null), null, null, answer.failure());
     }
-    return new Audited(name, timed.audit, around, rules.judge(timed.audit, around), null);
+    return new Audited(
+        Roll.Node.of(name, timed.audit), around, rules.judge(timed.audit, around), null);
   }
 }

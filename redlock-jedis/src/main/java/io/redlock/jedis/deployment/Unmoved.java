@@ -4,6 +4,7 @@ import io.redlock.jedis.deployment.Probe.Answer;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import redis.clients.jedis.CommandArguments;
@@ -46,6 +47,17 @@ public record Unmoved(Set<String> clients, String unknown) {
       }
     }
     return new Unmoved(unmoved, unknown);
+  }
+
+  /** Returns why they stop a commit; if they do not, says what is known of them. */
+  String stopping(boolean forces, Consumer<String> out) {
+    if (!clients.isEmpty() && !forces) {
+      return toString();
+    }
+    if (!toString().isEmpty()) {
+      out.accept(toString());
+    }
+    return "";
   }
 
   /** Returns a sentence; empty if all clients are known to move. */

@@ -146,8 +146,18 @@ public record BirthMark(
    * node never shows the same mark again when terms are changed back.
    */
   public BirthMark under(Agreement terms) {
+    return serving(serves, terms).dated(firstSeenMillis + 1);
+  }
+
+  /** Returns the same mark of another time. */
+  public BirthMark dated(long seenMillis) {
     return new BirthMark(
-        runId, replId, firstSeenMillis + 1, isAdopted, isFounded, evictedKeys, serves, terms);
+        runId, replId, seenMillis, isAdopted, isFounded, evictedKeys, serves, agreement);
+  }
+
+  /** Returns the set of its masters, or while they change, that of the future ones. */
+  MasterSet last() {
+    return agreement.sets().get(agreement.sets().size() - 1);
   }
 
   /** Returns whom the node serves, by the lists of its clients. */

@@ -5,6 +5,7 @@ import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -39,7 +40,8 @@ public record Founding(
     boolean isNew,
     Set<String> gone,
     Map<String, String> replaced,
-    String drawn) {
+    String drawn)
+    implements Operation {
 
   /** Commands of audits, connecting and founding; earlier servers count no subcommands. */
   private static final Set<String> HARMLESS =
@@ -82,50 +84,9 @@ public record Founding(
     replaced = Map.copyOf(replaced);
   }
 
-  /**
-   * A master as it was read.
-   *
-   * @param fault the reason why it cannot be adopted; empty if it can
-   * @param beyondMicros by how much more than the skew its clock may differ from a quorum; empty if
-   *     no quorum agrees with it
-   */
-  public record Master(Roll.Node node, String fault, OptionalLong beyondMicros) {}
-
-  /** The next step of the command. */
-  public sealed interface Step {
-
-    /**
-     * A quorum of the list shows the set.
-     *
-     * @param members the masters that do, as bits
-     */
-    record Done(int members) implements Step {}
-
-    /** Write these marks, by the index of the master, each unless it was changed meanwhile. */
-    record Write(Map<Integer, Refresh> marks) implements Step {}
-
-    /** Read these masters, too: the set whose mark is to be replaced may be in use. */
-    record Look(Set<String> names) implements Step {}
-
-    /** Wait, and read all masters again. */
-    record Wait(Duration time) implements Step {}
-
-    /**
-     * The command cannot go on.
-     *
-     * @param reasons by the index of the master
-     * @param isOther true if the list is the other one of a change that is under way
-     */
-    record Refuse(Map<Integer, String> reasons, boolean isOther) implements Step {}
-  }
-
-  /**
-   * Returns the next step.
-   *
-   * @param beside other masters that were read, for {@link Step.Look}
-   */
-  public Step next(List<Master> masters, Map<String, Roll.Node> beside) {
-    List<Roll.Node> nodes = masters.stream().map(Master::node).toList();
+  @Override
+  public Step step(List<Audited> masters, Known known) {
+    List<Roll.Node> nodes = masters.stream().map(Audited::node).toList();
     Roll roll = Roll.of(nodes, quorum, client, "");
     int members = roll.keeping();
     boolean isReplaced =
@@ -133,7 +94,16 @@ public record Founding(
             .filter(i -> replaced.containsKey(nodes.get(i).name()))
             .allMatch(i -> (members & 1 << i) != 0);
     if (quorum.isReachedBy(members) && isReplaced) {
-      return new Step.Done(members);
+      return saved(masters, members, known);
+    }
+    Set<Integer> unasked = new TreeSet<>();
+    for (int i = 0; i < nodes.size(); i++) {
+      if (isNew && nodes.get(i).audit() != null && known.answer(Question.USE, i) == null) {
+        unasked.add(i);
+      }
+    }
+    if (!unasked.isEmpty()) {
+      return new Step.Ask(Question.USE, unasked);
     }
     MasterSet set = set(nodes);
     Optional<Agreement> kept =
@@ -142,7 +112,7 @@ public record Founding(
             .map(node -> node.shown().agreement().of(List.of(set)))
             .max(Agreement.BY_CAUTION);
     Set<String> unseen = unseen(nodes);
-    unseen.removeAll(beside.keySet());
+    unseen.removeAll(known.beside().keySet());
     if (!unseen.isEmpty()) {
       return new Step.Look(unseen);
     }
@@ -152,8 +122,11 @@ public record Founding(
     boolean isOther = false;
     for (int i = 0; i < nodes.size(); i++) {
       Roll.Node node = nodes.get(i);
-      String reason = hindrance(masters.get(i), roll, i, set, goesOn);
-      reason = reason.isEmpty() && replaced.containsKey(node.name()) ? use(node, beside) : reason;
+      String reason = hindrance(masters.get(i), known, roll, i, set, goesOn);
+      reason =
+          reason.isEmpty() && replaced.containsKey(node.name())
+              ? use(node, known.beside())
+              : reason;
       isOther |= isLeftBehind(node, set);
       String difference = kept.map(client::difference).orElse("");
       if (reason.isEmpty() && !difference.isEmpty() && node.hasFoundedText() && isOf(node, set)) {
@@ -188,6 +161,20 @@ public record Founding(
       return "its statistics do not show that it is new: leave out --new";
     }
     return key.isEmpty() ? "" : USED + Brief.text(key) + ": leave out --new";
+  }
+
+  /**
+   * Lets the masters that this run marked have on disk what they show (M6). A set that is founded
+   * on new masters replaces nothing.
+   */
+  private Step saved(List<Audited> masters, int members, Known known) {
+    return (isNew ? Set.<Integer>of() : known.written().keySet())
+        .stream()
+            .filter(i -> masters.get(i).audit() != null)
+            .filter(i -> !known.progress().isSaved(masters.get(i), i))
+            .min(Comparator.naturalOrder())
+            .<Step>map(Step.Save::new)
+            .orElseGet(() -> new Step.Done("", members));
   }
 
   // The set.
@@ -247,24 +234,29 @@ public record Founding(
     return isServing(node, set) && node.shown().isAdopted();
   }
 
-  private static MasterSet last(BirthMark mark) {
-    List<MasterSet> sets = mark.agreement().sets();
-    return sets.get(sets.size() - 1);
-  }
-
   // Hindrances.
 
   /** Returns why this master cannot be adopted; empty if it can, or is a member. */
-  private String hindrance(Master master, Roll roll, int index, MasterSet set, boolean goesOn) {
-    Roll.Node node = master.node;
+  private String hindrance(
+      Audited master, Known known, Roll roll, int index, MasterSet set, boolean goesOn) {
+    Roll.Node node = master.node();
     NodeAudit audit = node.audit();
     if (gone.contains(node.name())) {
       return audit != null
-          ? "it answers, so it is not gone: leave out --without for it"
-          : quorum.isReachedBy(left(set)) ? "" : "too many are gone: " + quorum + " are needed";
+          ? NOT_GONE
+          : quorum.isReachedBy(left(set)) ? "" : Operation.tooMany(quorum);
     }
-    if (audit == null || !master.fault.isEmpty()) {
-      return master.fault;
+    String fault = master.fault(client);
+    if (audit == null || !fault.isEmpty()) {
+      return fault;
+    }
+    String written = known.written().getOrDefault(index, audit.birth());
+    if (!written.equals(audit.birth()) && node.isValid()) {
+      return "its mark was changed meanwhile: run one command at a time";
+    }
+    String use = isNew ? String.valueOf(known.answer(Question.USE, index)) : "";
+    if (!use.isEmpty()) {
+      return use;
     }
     BirthMark mark = node.mark();
     boolean isIts = isOf(node, set);
@@ -280,14 +272,14 @@ public record Founding(
     String objection = roll.objection(index);
     if (!objection.isEmpty() && mark != null) {
       long ageMillis = audit.nodeMillis() - mark.firstSeenMillis();
-      if (!last(mark).id().equals(replaced.get(node.name()))) {
+      if (!mark.last().id().equals(replaced.get(node.name()))) {
         return objection;
       }
       if (!mark.isFounded() && ageMillis < FORGOTTEN_MILLIS) {
         return "its set is being founded by somebody: run the command again in a minute";
       }
     }
-    return isServing(node, set) || master.beyondMicros.isPresent()
+    return isServing(node, set) || beyond(master).isPresent()
         ? ""
         : "its clock cannot be checked until the clocks of a quorum of nodes agree";
   }
@@ -306,8 +298,8 @@ public record Founding(
     Set<String> names = new TreeSet<>();
     for (Roll.Node node : nodes) {
       BirthMark mark = node.mark();
-      if (mark != null && last(mark).id().equals(replaced.get(node.name()))) {
-        names.addAll(last(mark).names());
+      if (mark != null && mark.last().id().equals(replaced.get(node.name()))) {
+        names.addAll(mark.last().names());
       }
     }
     nodes.forEach(node -> names.remove(node.name()));
@@ -320,7 +312,7 @@ public record Founding(
     for (Roll.Node other : beside.values()) {
       if (gone.contains(other.name())
           || node.mark() == null
-          || !last(node.shown()).names().contains(other.name())) {
+          || !node.shown().last().names().contains(other.name())) {
         continue;
       }
       if (other.audit() == null) {
@@ -330,7 +322,7 @@ public record Founding(
       }
       if (other.hasFoundedText()
           && !other.shown().serves().isNobody() // else it has left
-          && isOf(other, last(node.shown()))) {
+          && isOf(other, node.shown().last())) {
         return other.name()
             + " shows the same set, so that is in use: leave out --replace; if it is no master any"
             + " more, stop it and add --without "
@@ -350,19 +342,19 @@ public record Founding(
     return kept.orElse(client.agreement(List.of(set))).abstainingFor(longestMillis);
   }
 
-  private Step found(List<Master> masters, Agreement agreement, MasterSet set) {
+  private Step found(List<Audited> masters, Agreement agreement, MasterSet set) {
     Map<Integer, Refresh> begun = new TreeMap<>();
     Map<Integer, Refresh> founded = new TreeMap<>();
     int members = 0;
     for (int i = 0; i < masters.size(); i++) {
-      members |= isServing(masters.get(i).node, set) ? 1 << i : 0;
+      members |= isServing(masters.get(i).node(), set) ? 1 << i : 0;
     }
     long leastMillis =
         isNew ? 0 : quorum.isReachedBy(members) ? SEEN_MILLIS : agreement.abstentionMillis();
     long leftMillis = 0;
     boolean isBegun = true;
     for (int i = 0; i < masters.size(); i++) {
-      Roll.Node node = masters.get(i).node;
+      Roll.Node node = masters.get(i).node();
       if (gone.contains(node.name()) || (members & 1 << i) != 0) {
         continue;
       }
@@ -371,7 +363,7 @@ public record Founding(
       long ageMillis = isItsOwn ? audit.nodeMillis() - node.shown().firstSeenMillis() : 0;
       isBegun &= isItsOwn && ageMillis <= leastMillis + SEEN_MILLIS;
       leftMillis = Math.max(leftMillis, leastMillis - ageMillis);
-      long aheadMillis = (masters.get(i).beyondMicros.orElse(0) + 999) / 1_000;
+      long aheadMillis = (beyond(masters.get(i)).orElse(0) + 999) / 1_000;
       BirthMark fresh =
           BirthMark.fresh(audit, isNew, Served.of(set.id()), agreement).founded(false);
       begun.put(i, new Refresh(audit.birth(), audit.nodeMicros(), fresh, aheadMillis));
@@ -379,8 +371,15 @@ public record Founding(
         founded.put(i, Refresh.of(audit, node.shown().founded(true)));
       }
     }
-    return !isBegun
-        ? new Step.Write(begun) // all of them, so that none is too old when the last is not
-        : leftMillis > 0 ? new Step.Wait(Duration.ofMillis(leftMillis)) : new Step.Write(founded);
+    if (isBegun && leftMillis > 0) {
+      return new Step.Wait(
+          Duration.ofMillis(leftMillis), "that these masters may have forgotten", Map.of());
+    }
+    // All begin anew, so that none is too old when the last is not.
+    return new Step.Write(isBegun ? founded : begun, Set.of(), true, false, "");
+  }
+
+  private static OptionalLong beyond(Audited master) {
+    return master.surroundings().beyondSkewMicros();
   }
 }

@@ -167,23 +167,19 @@ public record MasterChange(String present, String future) {
     return serves.with(Served.ABORTING);
   }
 
-  /**
-   * Returns a master as it was read.
-   *
-   * @param mark the founded mark that it shows; null if there is none
-   * @param isValid true if that is the mark of its data
-   */
-  public Master master(Role role, @Nullable BirthMark mark, boolean isValid, boolean isSaved) {
-    if (mark == null) {
+  /** Returns a master as it was read. */
+  public Master master(Role role, Roll.Node node, boolean isSaved) {
+    if (!node.hasFoundedText()) {
       return new Master(role, null, null, isSaved);
     }
+    BirthMark mark = node.shown();
     Served serves = mark.serves();
     boolean isIts = mark.agreement().set(future).isPresent();
     boolean isOfPresent = mark.agreement().sets().get(0).id().equals(present);
     Served shows = isIts ? serves : serves.without(Served.NO_RETURN);
     return new Master(
         role,
-        isValid ? serves : null,
+        node.isValid() ? serves : null,
         (serves.isNobody() ? isIts : isOfPresent) ? shows : null,
         isSaved);
   }

@@ -63,6 +63,11 @@ public final class Roll {
       return mark != null && mark.isOf(answer());
     }
 
+    /** Returns the mark if it is that of the node's data; else null. */
+    public @Nullable BirthMark valid() {
+      return isValid() ? mark : null;
+    }
+
     /** Returns true if its mark is valid and of a founded set. */
     boolean isMember() {
       return isValid() && shown().isFounded();
@@ -394,7 +399,7 @@ public final class Roll {
     if (mark == null) {
       return node.name + ": " + BirthMark.unreadable(node.answer().birth());
     }
-    MasterSet other = last(mark);
+    MasterSet other = mark.last();
     return node.name
         + (mark.isFounded() ? " has the mark of the set " : " has the founding mark of the set ")
         + other.id()
@@ -412,7 +417,11 @@ public final class Roll {
     for (int i = 0; i < nodes.size(); i++) {
       BirthMark mark = nodes.get(i).mark;
       if (mark != null && isStray(i)) {
-        command.append(" --replace ").append(nodes.get(i).name).append('=').append(last(mark).id());
+        command
+            .append(" --replace ")
+            .append(nodes.get(i).name)
+            .append('=')
+            .append(mark.last().id());
       }
     }
     return "if nobody uses that set, run " + client.command(command.toString(), present);
@@ -430,15 +439,10 @@ public final class Roll {
     return !isStray(index) ? "" : hasLeft ? LEFT : stray(node);
   }
 
-  private static MasterSet last(BirthMark mark) {
-    List<MasterSet> sets = mark.agreement().sets();
-    return sets.get(sets.size() - 1);
-  }
-
   /** Explains why the masters are not those of the list. */
   private Advice stranger(Node node) {
     MasterSet other =
-        mostShown(nodes.stream().filter(Node::isMember).map(each -> last(each.shown())).toList())
+        mostShown(nodes.stream().filter(Node::isMember).map(each -> each.shown().last()).toList())
             .orElseThrow();
     boolean hasLeft = node.isMember() && node.shown().serves().isNobody();
     boolean isPart = !other.isOf(present) && present.containsAll(other.names());
@@ -472,7 +476,7 @@ public final class Roll {
 
   /** Returns true if an operator founds a set of this list, so that its mark may be replaced. */
   private boolean isFoundedHere(Node node) {
-    return node.mark != null && !node.mark.isFounded() && last(node.mark).isOf(present);
+    return node.mark != null && !node.mark.isFounded() && node.mark.last().isOf(present);
   }
 
   /** The message for a master that has left. */
@@ -513,7 +517,7 @@ public final class Roll {
       return hasLeft ? LEFT : TrustRules.UNPREPARED;
     }
     List<MasterSet> sets = mark.agreement().sets();
-    MasterSet last = last(mark);
+    MasterSet last = mark.last();
     if (last.isOf(future) && !last.isOf(present) && mark.serves().includes(last.id())) {
       return "the change to "
           + future.size()
@@ -539,7 +543,7 @@ public final class Roll {
           + " it again";
     }
     List<MasterSet> sets = mark.agreement().sets();
-    MasterSet last = last(mark);
+    MasterSet last = mark.last();
     if (quorum.isJoint()) {
       return "it takes part in another change of masters than this client: restart the client";
     }

@@ -3,26 +3,29 @@ package io.redlock.jedis.deployment;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.deployment.Probe.Answer;
-import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.deployment.Survey.Timed;
+import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.Audited;
 import io.redlock.jedis.trust.AuditedMaster;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.Marks;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Operation;
+import io.redlock.jedis.trust.Operation.Question;
+import io.redlock.jedis.trust.Resize;
 import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.trust.TermsChange;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
-import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -58,11 +61,9 @@ class ResizeTest {
     private final Map<String, AuditedMaster> masters = new TreeMap<>();
     private final Map<String, String> lockKeys = new HashMap<>();
     private final Map<String, MasterSet> sets = new HashMap<>();
-    private final Map<String, Agree> begun = new HashMap<>();
+    private final Map<String, OperatorCommand> begun = new HashMap<>();
     private final Map<String, String> drawnIds = new HashMap<>();
     private final SplittableRandom random = new SplittableRandom(1);
-    private final ByteArrayOutputStream said = new ByteArrayOutputStream();
-    private final PrintStream print = new PrintStream(said, true, StandardCharsets.UTF_8);
     private final List<String> out = new ArrayList<>();
     private final List<String> tried = new ArrayList<>();
     private final List<String> carried = new ArrayList<>();
@@ -121,7 +122,7 @@ class ResizeTest {
         }
         case "agree" -> perform(agree(rest));
         case "begin" -> {
-          Agree agree = agree(words[1]);
+          OperatorCommand agree = agree(words[1]);
           begun.put(words[0], agree);
           while (agree.step().orElseThrow().isZero()) {
             // it goes on at once
@@ -180,34 +181,21 @@ class ResizeTest {
 
     // Commands.
 
-    private Resize resize(Command command, String change) {
+    private OperatorCommand resize(Command command, String change) {
       List<String> all = Stream.concat(present.stream(), future.stream()).distinct().toList();
       Quorum quorum = Quorum.of(present, future);
-      Masters found = new Masters(this, all, quorum);
-      return new Resize(
-          command,
-          found,
-          quorum,
-          RULES,
-          without,
-          forces,
-          change,
-          SETTLE,
-          random,
-          OperatorCommand.Progress.NONE,
-          print);
+      boolean commits = command == Command.COMMIT;
+      String stopping = commits ? unmoved.stopping(forces, line -> {}) : "";
+      String drawn = Agreement.newId(random);
+      Operation resize = new Resize(command, quorum, RULES, without, stopping, change, drawn);
+      return new OperatorCommand(resize, new Masters(this, all, quorum), SETTLE, line -> {});
     }
 
-    private Agree agree(String terms) {
-      Masters found = new Masters(this, present, Quorum.of(present.size()));
-      return new Agree(
-          found,
-          found.quorum,
-          terms(terms),
-          without,
-          List.of(),
-          OperatorCommand.Progress.NONE,
-          print);
+    private OperatorCommand agree(String terms) {
+      Quorum quorum = Quorum.of(present.size());
+      Masters found = new Masters(this, present, quorum);
+      Operation agree = new TermsChange(quorum, terms(terms), without);
+      return new OperatorCommand(agree, found, Duration.ZERO, line -> {});
     }
 
     private void perform(OperatorCommand command) {
@@ -217,8 +205,7 @@ class ResizeTest {
         assertTrue(steps++ < 100, "it never ends");
       }
       tellChanges();
-      List<String> lines = said.toString(StandardCharsets.UTF_8).lines().toList();
-      out.add((command.hasSucceeded() ? "yes: " : "no: ") + lines.get(lines.size() - 1));
+      out.add((command.hasSucceeded() ? "yes: " : "no: ") + command.said().orElseThrow());
     }
 
     private void tellPause(Duration pause) {
@@ -309,22 +296,21 @@ class ResizeTest {
     }
 
     @Override
-    public Unmoved unmoved() {
-      return life.unmoved;
+    public List<Audited> audit(Collection<String> others) {
+      throw new AssertionError("no set is replaced");
     }
 
     @Override
-    public String lockKey(int master) {
-      return life.lockKeys.getOrDefault(names.get(master), "");
+    public String ask(Question question, int master) {
+      String name = names.get(master);
+      if (question == Question.RIGHTS) {
+        life.tried.add(name);
+      }
+      return question == Question.KEY ? life.lockKeys.getOrDefault(name, "") : "";
     }
 
     @Override
-    public void tryCarrying(int master) {
-      life.tried.add(names.get(master));
-    }
-
-    @Override
-    public void carry(int from, int to, PrintStream warnings) {
+    public void carry(int from, int to, Consumer<String> warnings) {
       life.carried.add(names.get(from) + names.get(to));
     }
   }

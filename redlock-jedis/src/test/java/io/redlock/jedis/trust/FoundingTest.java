@@ -3,12 +3,11 @@ package io.redlock.jedis.trust;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
-import io.redlock.jedis.trust.Founding.Master;
-import io.redlock.jedis.trust.Founding.Step;
+import io.redlock.jedis.trust.Operation.Progress;
+import io.redlock.jedis.trust.Operation.Step;
 import io.redlock.spi.Quorum;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -23,12 +22,11 @@ class FoundingTest {
       IntStream.range(0, 3).mapToObj(i -> new AuditedMaster("run" + i, "repl" + i)).toList();
 
   private Step next() {
-    return NEW.next(
+    List<Roll.Node> nodes =
         IntStream.range(0, 3)
             .mapToObj(i -> Roll.Node.of("m" + i, masters.get(i).audit(NOW_MILLIS * 1_000)))
-            .map(node -> new Master(node, "", OptionalLong.of(0)))
-            .toList(),
-        Map.of());
+            .toList();
+    return NEW.next(Marks.read(nodes), Marks.knowing(Progress.NONE, 3));
   }
 
   private void write(Step step, int... late) {
@@ -47,7 +45,7 @@ class FoundingTest {
     write(next());
     write(next(), 1, 2);
     write(next());
-    assertEquals(new Step.Done(0b111), next());
+    assertEquals(new Step.Done("", 0b111), next());
   }
 
   @Test

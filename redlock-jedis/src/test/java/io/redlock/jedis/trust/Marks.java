@@ -1,7 +1,18 @@
 package io.redlock.jedis.trust;
 
 import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.Operation.Known;
+import io.redlock.jedis.trust.Operation.Progress;
+import io.redlock.jedis.trust.Operation.Question;
+import io.redlock.jedis.trust.Roll.Advice;
+import io.redlock.jedis.trust.TrustRules.Surroundings;
+import io.redlock.spi.NodeReply;
 import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** Marks of founded sets, and the settings of their clients. */
 public final class Marks {
@@ -34,6 +45,37 @@ public final class Marks {
   static BirthMark founded(
       String runId, String replId, long firstSeenMillis, Served serves, Agreement agreement) {
     return new BirthMark(runId, replId, firstSeenMillis, false, true, 0, serves, agreement);
+  }
+
+  /** Returns what an operator reads of these masters, which have good clocks. */
+  static List<Audited> read(List<Roll.Node> nodes) {
+    return nodes.stream().map(Marks::read).toList();
+  }
+
+  private static Audited read(Roll.Node node) {
+    NodeAudit audit = node.audit();
+    return audit == null
+        ? new Audited(node, null, null, NodeReply.unreachable("no answer"))
+        : new Audited(
+            node,
+            new Surroundings(
+                audit.nodeMicros(), true, OptionalLong.of(0), 0, new Advice.Keep(), ""),
+            null,
+            null);
+  }
+
+  /** Returns what a run knows that has done this, when so many masters look new. */
+  static Known knowing(Progress progress, int masters, Roll.Node... beside) {
+    Map<Integer, String> nothing =
+        IntStream.range(0, masters).boxed().collect(Collectors.toMap(i -> i, i -> ""));
+    Map<Question, Map<Integer, String>> answers =
+        Stream.of(Question.values()).collect(Collectors.toMap(each -> each, each -> nothing));
+    return new Known(
+        progress,
+        Map.of(),
+        List.of(),
+        answers,
+        Stream.of(beside).collect(Collectors.toMap(Roll.Node::name, each -> each)));
   }
 
   /** Returns so many microseconds: a sum of numbers, hours, seconds, skews and abstentions. */

@@ -1,12 +1,12 @@
 package io.redlock.jedis.trust;
 
 import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.Operation.Progress;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -65,15 +65,8 @@ class RollMapTest {
   /** Returns what an operator's adopt does next, for the first master. */
   private static String founding(List<Roll.Node> nodes, Set<String> gone) {
     Founding founding = new Founding(Quorum.of(3), Marks.GUARDED, false, gone, Map.of(), "drawn");
-    List<Founding.Master> masters =
-        nodes.stream()
-            .map(
-                node ->
-                    new Founding.Master(
-                        node, node.audit() == null ? "silent" : "", OptionalLong.of(0)))
-            .toList();
-    Founding.Step step = founding.next(masters, Map.of());
-    if (step instanceof Founding.Step.Write write) {
+    Operation.Step step = founding.next(Marks.read(nodes), Marks.knowing(Progress.NONE, 3));
+    if (step instanceof Operation.Step.Write write) {
       NodeAudit.Refresh refresh = write.marks().get(0);
       return refresh == null
           ? "another master first"
@@ -83,12 +76,12 @@ class RollMapTest {
               + refresh.mark().agreement().maxTtlMillis()
               + " "
               + refresh.mark().agreement().abstentionMillis();
-    } else if (step instanceof Founding.Step.Refuse refuse) {
+    } else if (step instanceof Operation.Step.Refuse refuse) {
       String reason = refuse.reasons().get(0);
       return (refuse.isOther() ? "the other list: " : "refused: ")
           + (reason == null ? "for another master" : brief(reason));
     }
-    return step instanceof Founding.Step.Done ? "already founded" : "waits";
+    return step instanceof Operation.Step.Done ? "already founded" : "waits";
   }
 
   private static Roll moving(char a, char b, char c, char d) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Operation.Progress;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict.Stand;
 import io.redlock.scenes.Scenes;
@@ -76,6 +77,12 @@ class RollTest {
 
   private Master master(String name) {
     return masters.computeIfAbsent(name, Master::new);
+  }
+
+  private List<Roll.Node> nodes(List<String> names) {
+    return names.stream()
+        .map(name -> Roll.Node.of(name, master(name).isSilent ? null : master(name).audit()))
+        .toList();
   }
 
   private static List<String> names(String list) {
@@ -351,37 +358,24 @@ class RollTest {
         }
       }
       List<String> list = List.of(words).subList(at, words.length);
-      Map<String, Roll.Node> beside = new TreeMap<>();
-      for (Master master : masters.values()) {
-        if (!list.contains(master.name)) {
-          beside.put(
-              master.name, Roll.Node.of(master.name, master.isSilent ? null : master.audit()));
-        }
-      }
-      Quorum quorum = Quorum.of(list.size());
+      List<String> others = new ArrayList<>(masters.keySet());
+      others.removeAll(list);
       Founding founding =
-          new Founding(quorum, rules, isNew, gone, replaced, "d" + String.join("", list));
-      Founding.Step step =
+          new Founding(
+              Quorum.of(list.size()), rules, isNew, gone, replaced, "d" + String.join("", list));
+      Operation.Step step =
           founding.next(
-              list.stream()
-                  .map(
-                      name ->
-                          Roll.Node.of(name, master(name).isSilent ? null : master(name).audit()))
-                  .map(
-                      node ->
-                          new Founding.Master(
-                              node, node.audit() == null ? "no answer" : "", OptionalLong.of(0)))
-                  .toList(),
-              beside);
+              Marks.read(nodes(list)),
+              Marks.knowing(Progress.NONE, list.size(), nodes(others).toArray(new Roll.Node[0])));
       List<String> told = new ArrayList<>();
-      if (step instanceof Founding.Step.Write write) {
+      if (step instanceof Operation.Step.Write write) {
         write.marks().forEach((index, refresh) -> master(list.get(index)).write(refresh));
-      } else if (step instanceof Founding.Step.Refuse refuse) {
+      } else if (step instanceof Operation.Step.Refuse refuse) {
         refuse.reasons().forEach((index, reason) -> told.add(list.get(index) + ": " + reason));
         told.add(refuse.isOther() ? "the other list" : "refused");
       } else {
         told.add(
-            step instanceof Founding.Step.Wait wait
+            step instanceof Operation.Step.Wait wait
                 ? "waits " + wait.time().toMillis() + " ms"
                 : "already founded");
       }

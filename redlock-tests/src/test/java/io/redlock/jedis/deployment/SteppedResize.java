@@ -1,11 +1,14 @@
 package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.Probe.Answer;
-import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.deployment.Survey.Timed;
+import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.Audited;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Operation.Question;
+import io.redlock.jedis.trust.Resize;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -14,6 +17,7 @@ import io.redlock.spi.Ticker;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -45,7 +49,8 @@ public final class SteppedResize {
     void forgetFloor(String resource);
   }
 
-  private final Resize resize;
+  private final OperatorCommand resize;
+  private final PrintStream out;
 
   public SteppedResize(
       Command command,
@@ -59,24 +64,20 @@ public final class SteppedResize {
       RandomGenerator random,
       PrintStream out) {
     TrustRules rules = TrustRules.of(true, maxTtl, driftPartsPerMillion, skewMicros);
+    this.out = out;
     resize =
-        new Resize(
-            command,
+        new OperatorCommand(
+            new Resize(command, quorum, rules, Set.of(), "", "", Agreement.newId(random)),
             new Masters(masters, quorum, rules, ticker),
-            quorum,
-            rules,
-            Set.of(),
-            true,
-            "",
             settle,
-            random,
-            OperatorCommand.Progress.NONE,
-            out);
+            out::println);
   }
 
   /** Performs the next step. Returns the pause before the one after it; empty at the end. */
   public Optional<Duration> step() {
-    return resize.step();
+    Optional<Duration> pause = resize.step();
+    resize.said().ifPresent(out::println);
+    return pause;
   }
 
   /** Returns true if it has ended with nothing left to do. */
@@ -118,23 +119,20 @@ public final class SteppedResize {
     }
 
     @Override
-    public Unmoved unmoved() {
-      return new Unmoved(Set.of(), "");
+    public List<Audited> audit(Collection<String> others) {
+      throw new AssertionError("no set is replaced");
     }
 
     @Override
-    public String lockKey(int master) {
+    public String ask(Question question, int master) {
       Map<String, Long> counters = answered(master, all.get(master).counters());
-      return counters.isEmpty() ? "" : counters.keySet().iterator().next();
+      return question == Question.KEY && !counters.isEmpty()
+          ? counters.keySet().iterator().next()
+          : "";
     }
 
     @Override
-    public void tryCarrying(int master) {
-      answered(master, all.get(master).counters());
-    }
-
-    @Override
-    public void carry(int from, int to, PrintStream warnings) {
+    public void carry(int from, int to, Consumer<String> warnings) {
       answered(from, all.get(from).counters())
           .forEach(
               (resource, counter) -> {
