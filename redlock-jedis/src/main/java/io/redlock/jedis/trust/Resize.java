@@ -9,13 +9,12 @@ import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -237,11 +236,18 @@ public record Resize(
   private @Nullable Sets sets(List<Found> found, List<String> names) {
     List<String> present = names(names, quorum.present());
     List<String> future = names(names, quorum.future());
-    boolean isAnyServing = marks(found, Found::mark).anyMatch(mark -> !mark.serves().isNobody());
-    List<Sets> all = // else all have restarted
-        changes(marks(found, isAnyServing ? Found::mark : Found::text));
-    if (all.isEmpty() && command == Command.FINISH) {
-      all = begun(found, present, future);
+    Predicate<BirthMark> serves = mark -> !mark.serves().isNobody();
+    boolean isAnyServing = marks(found, Found::mark).anyMatch(serves); // else all have restarted
+    List<Sets> all = changes(marks(found, isAnyServing ? Found::mark : Found::text).filter(serves));
+    if (all.isEmpty() && command == Command.FINISH) { // a void mark counts if a valid one fits
+      all =
+          changes(marks(found, Found::text)).stream()
+              .filter(sets -> sets.present.isOf(present) && sets.future.isOf(future))
+              .filter(
+                  sets ->
+                      marks(found, Found::mark)
+                          .anyMatch(mark -> mark.agreement().set(sets.future.id()).isPresent()))
+              .toList();
     }
     if (!wanted.isEmpty()) {
       all = all.stream().filter(sets -> sets.future.id().equals(wanted)).toList();
@@ -282,38 +288,15 @@ public record Resize(
     };
   }
 
-  /** Returns the changes of masters that marks show. */
-  private static List<Sets> changes(Stream<BirthMark> marks) {
-    List<BirthMark> serving = marks.filter(mark -> !mark.serves().isNobody()).toList();
-    Set<Sets> all = new LinkedHashSet<>();
-    for (BirthMark mark : serving) {
-      for (String label : mark.serves().changes()) {
-        int arrow = label.indexOf('>');
-        MasterSet from = mark.agreement().set(label.substring(0, arrow)).orElse(null);
-        MasterSet to = mark.agreement().set(label.substring(arrow + 1)).orElse(null);
-        if (from != null && to != null) {
-          all.add(new Sets(from, to, terms(serving)));
-        }
-      }
-    }
-    return List.copyOf(all);
-  }
-
-  /** Returns the change of these lists that marks show, valid or void, if a valid one does. */
-  private static List<Sets> begun(List<Found> found, List<String> present, List<String> future) {
-    List<BirthMark> marks = marks(found, Found::text).toList();
-    Map<String, Sets> all = new TreeMap<>(); // by the id of the future set, which names a change
-    for (BirthMark mark : marks) {
-      List<MasterSet> sets = mark.agreement().sets();
-      if (sets.size() > 1
-          && sets.get(0).isOf(present)
-          && sets.get(1).isOf(future)
-          && marks(found, Found::mark)
-              .anyMatch(valid -> valid.agreement().set(sets.get(1).id()).isPresent())) {
-        all.putIfAbsent(sets.get(1).id(), new Sets(sets.get(0), sets.get(1), terms(marks)));
-      }
-    }
-    return List.copyOf(all.values());
+  /** Returns the changes that marks show, each by both of its sets. */
+  private static List<Sets> changes(Stream<BirthMark> shown) {
+    List<BirthMark> marks = shown.toList();
+    return marks.stream()
+        .map(mark -> mark.agreement().sets())
+        .filter(sets -> sets.size() > 1)
+        .distinct()
+        .map(sets -> new Sets(sets.get(0), sets.get(1), terms(marks)))
+        .toList();
   }
 
   /** Returns the terms under which masters abstain for longest. */
