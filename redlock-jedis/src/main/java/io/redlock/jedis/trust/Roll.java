@@ -34,7 +34,7 @@ public final class Roll {
   private final List<String> future;
   private final Optional<Mine> mine;
   private final Optional<Agreement> agreed; // when this client last saw it
-  private final List<Sight> sights;
+  private final List<Seen> seen;
 
   /**
    * A node of the list.
@@ -96,6 +96,22 @@ public final class Roll {
     DISPUTED
   }
 
+  /** A node with its place in the list, and its part. */
+  private record Seen(int index, Node node, Sight sight) {
+
+    BirthMark shown() {
+      return node.shown();
+    }
+
+    Agreement terms() {
+      return shown().agreement().of(List.of());
+    }
+
+    boolean hasLeft() {
+      return node.isMember() && shown().serves().isNobody();
+    }
+  }
+
   /** The advice for one node. */
   public sealed interface Advice {
 
@@ -133,7 +149,10 @@ public final class Roll {
     this.present = names(quorum.present());
     this.future = names(quorum.future());
     this.mine = quorum.isJoint() ? moving(known) : settled(known);
-    this.sights = nodes.stream().map(this::sight).toList();
+    this.seen =
+        IntStream.range(0, nodes.size())
+            .mapToObj(i -> new Seen(i, nodes.get(i), sight(nodes.get(i))))
+            .toList();
   }
 
   /**
@@ -170,12 +189,17 @@ public final class Roll {
 
   /** Returns the nodes whose marks are right, as bits. */
   int keeping() {
-    int keeping = 0;
-    for (int i = 0; i < nodes.size(); i++) {
-      boolean isRight = mine.isPresent() && sights.get(i) == Sight.MEMBER;
-      keeping |= isRight && advice(i) instanceof Advice.Keep ? 1 << i : 0;
-    }
-    return keeping;
+    return bits(
+        as(Sight.MEMBER)
+            .filter(each -> mine.isPresent() && advice(each.index) instanceof Advice.Keep));
+  }
+
+  private static int bits(Stream<Seen> some) {
+    return some.mapToInt(each -> 1 << each.index).sum();
+  }
+
+  private Stream<Seen> as(Sight... some) {
+    return seen.stream().filter(each -> List.of(some).contains(each.sight));
   }
 
   private List<String> names(int group) {
@@ -262,20 +286,20 @@ public final class Roll {
   }
 
   private boolean isAny(Sight... some) {
-    return Stream.of(some).anyMatch(sights::contains);
+    return as(some).findAny().isPresent();
   }
 
   /** Returns the advice for a node that answers. */
   public Advice advice(int index) {
-    Node node = nodes.get(index);
+    Seen node = seen.get(index);
     if (mine.isPresent()) {
-      return switch (sights.get(index)) {
+      return switch (node.sight) {
         case MEMBER, STRANGER -> marked(node.shown(), mine.get());
         default -> copied(index, mine.get());
       };
     }
     if (quorum.isJoint()) {
-      return new Advice.Refuse(unmoved(node, index));
+      return new Advice.Refuse(unmoved(node));
     }
     return isAny(Sight.STRANGER) ? stranger(node) : unfounded();
   }
@@ -289,38 +313,35 @@ public final class Roll {
 
   /** Returns the mark for a node without one that counts: what the others agreed on. */
   private Advice copied(int index, Mine its) {
-    Optional<Agreement> shown = mostShown(terms(Sight.MEMBER));
-    boolean isAgreed = quorum.isReachedBy(showing(shown));
+    Optional<Agreement> shown = mostShown(as(Sight.MEMBER).map(Seen::terms).toList());
+    boolean isAgreed =
+        quorum.isReachedBy(
+            bits(as(Sight.MEMBER).filter(each -> shown.equals(Optional.of(each.terms())))));
     if (!isAgreed && isAny(Sight.SILENT, Sight.STRANGER, Sight.DISPUTED)) {
       return new Advice.Wait(
           quorum.isJoint() && isAny(Sight.DISPUTED) ? TrustRules.UNMARKED_IN_A_CHANGE : needs());
     }
-    // While an operator changes the terms, a lease may have lived for as long as any of them says.
-    Optional<Agreement> agreed =
-        terms(isAny(Sight.MEMBER) ? Sight.MEMBER : Sight.FORMER).stream()
-            .max(Agreement.BY_CAUTION)
-            .filter(most -> !isAgreed)
-            .or(() -> shown);
     // If all must answer, a void mark counts too: it may show a later step of a change.
-    List<Integer> sources =
-        IntStream.range(0, nodes.size())
-            .filter(
-                i -> sights.get(i) == Sight.MEMBER || !isAgreed && sights.get(i) == Sight.FORMER)
-            .filter(i -> nodes.get(i).hasFoundedText())
-            .boxed()
+    List<Seen> sources =
+        (isAgreed ? as(Sight.MEMBER) : as(Sight.MEMBER, Sight.FORMER))
+            .filter(each -> each.node.hasFoundedText())
             .toList();
     Served common = common(index, sources, its);
     if (!common.includes(its.label) || common.isAborting()) {
       return new Advice.Wait(TrustRules.UNMARKED_IN_A_CHANGE);
     }
+    // While an operator changes the terms, a lease may have lived for as long as any of them says.
+    Optional<Agreement> longest =
+        as(isAny(Sight.MEMBER) ? Sight.MEMBER : Sight.FORMER)
+            .map(Seen::terms)
+            .max(Agreement.BY_CAUTION);
     List<MasterSet> sets =
         sources.stream()
-            .map(i -> nodes.get(i).shown())
-            .filter(each -> each.serves().equals(common))
-            .map(each -> each.agreement().sets())
+            .filter(each -> each.shown().serves().equals(common))
+            .map(each -> each.shown().agreement().sets())
             .findFirst()
             .orElse(its.sets);
-    Agreement agreement = agreed.orElseThrow().of(sets);
+    Agreement agreement = (isAgreed ? shown : longest).orElseThrow().of(sets);
     String difference = client.difference(agreement);
     return difference.isEmpty()
         ? new Advice.Write(common, agreement)
@@ -330,22 +351,19 @@ public final class Roll {
   /**
    * Returns the clients that a node may serve: its own as far as every source of them serves them.
    */
-  private Served common(int index, List<Integer> sources, Mine its) {
+  private Served common(int index, List<Seen> sources, Mine its) {
     return Served.of(
         sources.stream()
-            .flatMap(i -> nodes.get(i).shown().serves().labels().stream())
+            .flatMap(each -> each.shown().serves().labels().stream())
             .distinct()
             .filter(
                 label -> {
                   int listing = listing(label, index, its);
-                  List<Served> all =
-                      sources.stream()
-                          .filter(i -> (listing & 1 << i) != 0)
-                          .map(i -> nodes.get(i).shown().serves())
-                          .toList();
+                  List<Seen> all =
+                      sources.stream().filter(each -> (listing & 1 << each.index) != 0).toList();
                   return (listing & 1 << index) != 0
                       && !all.isEmpty()
-                      && all.stream().allMatch(serves -> serves.includes(label));
+                      && all.stream().allMatch(each -> each.shown().serves().includes(label));
                 })
             .toList());
   }
@@ -358,39 +376,13 @@ public final class Roll {
     return isOfPresent || !isOfFuture && isPresent ? quorum.present() : quorum.future();
   }
 
-  private List<Agreement> terms(Sight of) {
-    List<Agreement> terms = new ArrayList<>();
-    for (int i = 0; i < nodes.size(); i++) {
-      if (sights.get(i) == of) {
-        terms.add(nodes.get(i).shown().agreement().of(List.of()));
-      }
-    }
-    return terms;
-  }
-
-  private int showing(Optional<Agreement> agreed) {
-    int showing = 0;
-    for (int i = 0; i < nodes.size(); i++) {
-      boolean agrees =
-          sights.get(i) == Sight.MEMBER
-              && agreed.equals(Optional.of(nodes.get(i).shown().agreement().of(List.of())));
-      showing |= agrees ? 1 << i : 0;
-    }
-    return showing;
-  }
-
   private String needs() {
-    List<String> missing = new ArrayList<>();
-    for (int i = 0; i < nodes.size(); i++) {
-      Node each = nodes.get(i);
-      switch (sights.get(i)) {
-        case SILENT -> missing.add(each.name + " must answer");
-        case STRANGER, DISPUTED -> missing.add(stray(each));
-        default -> {}
-      }
-    }
-    return "its data is new, and no majority of the masters shows the agreement: "
-        + String.join(", ", missing);
+    return as(Sight.SILENT, Sight.STRANGER, Sight.DISPUTED)
+        .map(
+            each -> each.sight == Sight.SILENT ? each.node.name + " must answer" : stray(each.node))
+        .collect(
+            Collectors.joining(
+                ", ", "its data is new, and no majority of the masters shows the agreement: ", ""));
   }
 
   /** Describes a mark that is not of the set of this list, and the fix. */
@@ -413,65 +405,61 @@ public final class Roll {
 
   /** Returns the command that replaces all marks which are not of the set of this list. */
   private String replacing() {
-    StringBuilder command = new StringBuilder("adopt");
-    for (int i = 0; i < nodes.size(); i++) {
-      BirthMark mark = nodes.get(i).mark;
-      if (mark != null && isStray(i)) {
-        command
-            .append(" --replace ")
-            .append(nodes.get(i).name)
-            .append('=')
-            .append(mark.last().id());
-      }
-    }
-    return "if nobody uses that set, run " + client.command(command.toString(), present);
+    String command =
+        seen.stream()
+            .filter(each -> isStray(each) && each.node.mark != null)
+            .map(each -> " --replace " + each.node.name + "=" + each.shown().last().id())
+            .collect(Collectors.joining("", "adopt", ""));
+    return "if nobody uses that set, run " + client.command(command, present);
   }
 
-  private boolean isStray(int index) {
-    return sights.get(index) == Sight.STRANGER
-        || sights.get(index) == Sight.DISPUTED && !isFoundedHere(nodes.get(index));
+  private boolean isStray(Seen each) {
+    return each.sight == Sight.STRANGER
+        || each.sight == Sight.DISPUTED && !isFoundedHere(each.node);
   }
 
   /** Returns why a node does not count as one of this list; empty if it may. */
   String objection(int index) {
-    Node node = nodes.get(index);
-    boolean hasLeft = node.isMember() && node.shown().serves().isNobody();
-    return !isStray(index) ? "" : hasLeft ? LEFT : stray(node);
+    Seen each = seen.get(index);
+    return !isStray(each) ? "" : each.hasLeft() ? LEFT : stray(each.node);
   }
 
   /** Explains why the masters are not those of the list. */
-  private Advice stranger(Node node) {
+  private Advice stranger(Seen node) {
     MasterSet other =
         mostShown(nodes.stream().filter(Node::isMember).map(each -> each.shown().last()).toList())
             .orElseThrow();
-    boolean hasLeft = node.isMember() && node.shown().serves().isNobody();
     boolean isPart = !other.isOf(present) && present.containsAll(other.names());
-    return new Advice.Refuse(hasLeft ? LEFT : differs(other) + (isPart ? "; " + replacing() : ""));
+    return new Advice.Refuse(
+        node.hasLeft() ? LEFT : differs(other) + (isPart ? "; " + replacing() : ""));
   }
 
   /** Explains why there is nothing to copy: only an operator founds a set. */
   private Advice unfounded() {
-    for (int i = 0; i < nodes.size(); i++) {
-      if (sights.get(i) == Sight.SILENT) {
-        return new Advice.Wait(
-            "no majority of the masters knows their set, so all must answer first; "
-                + nodes.get(i).name
-                + " does not");
-      }
-    }
-    for (int i = 0; i < nodes.size(); i++) {
-      if (isStray(i)) {
-        return new Advice.Refuse(stray(nodes.get(i)));
-      }
-    }
-    return new Advice.Refuse(
-        isAny(Sight.DISPUTED)
-            ? "its set is being founded: if that was interrupted, run "
-                + client.command("adopt", present)
-                + " again"
-            : "no set is founded on these masters: run "
-                + client.command("adopt", present)
-                + agreed.map(terms -> "; their clients agreed on " + terms.inWords()).orElse(""));
+    Optional<Advice> silent =
+        as(Sight.SILENT)
+            .findFirst()
+            .map(
+                each ->
+                    new Advice.Wait(
+                        "no majority of the masters knows their set, so all must answer first; "
+                            + each.node.name
+                            + " does not"));
+    Optional<Seen> stray = seen.stream().filter(this::isStray).findFirst();
+    return silent.orElseGet(
+        () ->
+            new Advice.Refuse(
+                stray.isPresent()
+                    ? stray(stray.get().node)
+                    : isAny(Sight.DISPUTED)
+                        ? "its set is being founded: if that was interrupted, run "
+                            + client.command("adopt", present)
+                            + " again"
+                        : "no set is founded on these masters: run "
+                            + client.command("adopt", present)
+                            + agreed
+                                .map(terms -> "; their clients agreed on " + terms.inWords())
+                                .orElse("")));
   }
 
   /** Returns true if an operator founds a set of this list, so that its mark may be replaced. */
@@ -507,14 +495,14 @@ public final class Roll {
   }
 
   /** Returns why a node serves no client that moves as this one does. */
-  private String unmoved(Node node, int index) {
-    if (!node.isMember()) {
+  private String unmoved(Seen node) {
+    if (!node.node.isMember()) {
       return TrustRules.UNPREPARED;
     }
     BirthMark mark = node.shown();
-    if (mark.serves().isNobody()) {
-      boolean hasLeft = (quorum.present() & 1 << index) != 0;
-      return hasLeft ? LEFT : TrustRules.UNPREPARED;
+    if (node.hasLeft()) {
+      boolean wasPresent = (quorum.present() & 1 << node.index) != 0;
+      return wasPresent ? LEFT : TrustRules.UNPREPARED;
     }
     List<MasterSet> sets = mark.agreement().sets();
     MasterSet last = mark.last();
