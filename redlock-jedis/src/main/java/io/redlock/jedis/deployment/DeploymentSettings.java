@@ -110,24 +110,18 @@ public final class DeploymentSettings {
 
   /** Adds a master that is reached through a user-supplied pool. */
   public void node(@Nullable String name, Pool<Connection> pool) {
-    given(
-        pool,
-        "pool",
-        "give the pool of node "
-            + Brief.text(String.valueOf(name))
-            + ", or add the node by its address");
-    masters.add(new Master(name, pool));
+    add(masters, name, pool);
   }
 
   /** Adds a future master that is reached through a user-supplied pool. */
   public void movingTo(@Nullable String name, Pool<Connection> pool) {
-    given(
-        pool,
-        "pool",
-        "give the pool of node "
-            + Brief.text(String.valueOf(name))
-            + ", or add the node by its address");
-    future.add(new Master(name, pool));
+    add(future, name, pool);
+  }
+
+  private static void add(List<Master> to, @Nullable String name, Pool<Connection> pool) {
+    String node = Brief.text(String.valueOf(name));
+    given(pool, "pool", "give the pool of node " + node + ", or add the node by its address");
+    to.add(new Master(name, pool));
   }
 
   /** Reads settings as text; what cannot be parsed is reported with all other faults. */
