@@ -43,6 +43,9 @@ abstract class MachineShell<M extends MachineShell.Machine> {
     void fail(Throwable why, long nowNanos);
   }
 
+  /** A tick that is so late is planned again: its timer may be lost. */
+  private static final long LATE_NANOS = 1_000_000_000;
+
   private final String name;
   final Ticker ticker;
   final Scheduler scheduler;
@@ -138,7 +141,8 @@ abstract class MachineShell<M extends MachineShell.Machine> {
 
   private void planTick(long nowNanos) {
     long dueNanos = machine().tickNanos();
-    if (dueNanos == tickNanos) {
+    boolean isLate = tickNanos != LaneTicks.NEVER && nowNanos - tickNanos > LATE_NANOS;
+    if (dueNanos == tickNanos && !isLate) {
       return;
     }
     if (nextTick != null) {

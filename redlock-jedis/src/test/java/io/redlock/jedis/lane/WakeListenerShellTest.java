@@ -114,6 +114,17 @@ class WakeListenerShellTest implements LockNode.Observer {
   }
 
   @Test
+  void tickThatIsLostIsPlannedAgain() {
+    listener.need();
+    net.lines.get(0).lost(new IOException("refused"));
+    time.close(); // loses it
+    time.passMillis(2_000);
+    listener.check();
+    time.passMillis(0);
+    assertEquals(2, net.lines.size());
+  }
+
+  @Test
   void writeThatThrowsCostsTheConnection() {
     listener.need();
     net.flushThrows.set(new OutOfMemoryError("test"));
