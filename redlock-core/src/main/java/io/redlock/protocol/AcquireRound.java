@@ -1,6 +1,7 @@
 package io.redlock.protocol;
 
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
 
 /**
@@ -13,6 +14,8 @@ import io.redlock.spi.Quorum;
  * @param startNanos monotonic time before the first send
  * @param startWallMicros wall time before the first send
  * @param highestSeen the highest counter reported so far in the attempt
+ * @param highestBefore the highest counter that nodes had before they granted this round's token;
+ *     {@link Long#MAX_VALUE} if one of them did not name it
  * @param ballot the answers so far
  */
 public record AcquireRound(
@@ -22,6 +25,7 @@ public record AcquireRound(
     long startNanos,
     long startWallMicros,
     long highestSeen,
+    long highestBefore,
     Ballot ballot) {
 
   /** The largest number of rounds in one attempt. */
@@ -49,22 +53,29 @@ public record AcquireRound(
   public static AcquireRound first(
       LeaseTerms terms, long token, long startNanos, long startWallMicros) {
     return new AcquireRound(
-        terms, 1, token, startNanos, startWallMicros, 0, Ballot.empty(terms.quorum().nodes()));
+        terms, 1, token, startNanos, startWallMicros, 0, 0, Ballot.empty(terms.quorum().nodes()));
   }
 
   /** Returns the round after a node's answer to its grant. */
   public AcquireRound answered(int node, NodeReply reply) {
-    long seen = Math.max(highestSeen, reply.counter());
-    return with(number, seen, ballot.with(node, reply.kind()));
+    long seen = highestSeen;
+    long before = highestBefore;
+    if (reply.kind() == Kind.GRANTED) {
+      before = Math.max(before, reply.counter() == 0 ? Long.MAX_VALUE : reply.counter()); // P2
+    } else {
+      seen = Math.max(seen, reply.counter());
+    }
+    return with(number, seen, before, ballot.with(node, reply.kind()));
   }
 
   /** Returns the round after its timeout: missing answers are unknown, no other round follows. */
   public AcquireRound timedOut() {
-    return with(MAX_ROUNDS, highestSeen, ballot.closed());
+    return with(MAX_ROUNDS, highestSeen, highestBefore, ballot.closed());
   }
 
-  private AcquireRound with(int round, long seen, Ballot answers) {
-    return new AcquireRound(terms, round, token, startNanos, startWallMicros, seen, answers);
+  private AcquireRound with(int round, long seen, long before, Ballot answers) {
+    return new AcquireRound(
+        terms, round, token, startNanos, startWallMicros, seen, before, answers);
   }
 
   /** Returns what to do now, by the answers and, if a quorum granted, by the time. */
@@ -114,6 +125,17 @@ public record AcquireRound(
     return terms.quorum().isRuledOutBy(ballot.set(Ballot.GRANTED));
   }
 
+  /**
+   * Returns the first of the tokens, up to the round's, that a quorum which granted it gave to
+   * nobody else. A lease of another owner shares a node with that quorum, which granted it before,
+   * at a counter that it named, or after, above this token.
+   *
+   * @param most how far it may lie below the round's token
+   */
+  public long firstToken(long most) {
+    return highestBefore >= token ? token : Math.max(highestBefore + 1, token - most); // P2
+  }
+
   /** Returns the end of the time for which a quorum of this round holds the lock. */
   public Deadline deadline() {
     return terms.deadline(startNanos, startWallMicros);
@@ -128,6 +150,7 @@ public record AcquireRound(
         nowNanos,
         nowWallMicros,
         highestSeen,
+        0,
         Ballot.empty(terms.quorum().nodes()));
   }
 }

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
  * One node's answer to one request: yes, no or unknown, and the details that the node reported.
  *
  * @param kind the meaning of the answer
- * @param counter the node's counter for {@link Kind#HELD} and {@link Kind#STALE}; for {@link
+ * @param counter the node's counter for {@link Kind#HELD} and {@link Kind#STALE}, and the one
+ *     before the grant for {@link Kind#GRANTED}, 0 if that is not known; for {@link
  *     NodeRequest.Free} the token of the holder, if its value names one; else 0
  * @param remainingMillis the remaining life of the holder's key (for {@link Kind#HELD}, and {@link
  *     Kind#RELEASED} as the answer to {@link NodeRequest.Free}), of the first ticket in the queue
@@ -132,6 +133,16 @@ public record NodeReply(
   public static NodeReply looked(NodeLook look) {
     Kind kind = look.remainingMillis().contains(NodeLook.FREE) ? Kind.NOT_HELD : Kind.HELD;
     return new NodeReply(kind, 0, -1, "", "", null, look);
+  }
+
+  /**
+   * Returns {@link Kind#GRANTED}.
+   *
+   * @param counter the node's counter before the grant; 0 if it is not known
+   * @return the answer
+   */
+  public static NodeReply granted(long counter) {
+    return counter == 0 ? GRANTED : new NodeReply(Kind.GRANTED, counter, -1, "", "", null, null);
   }
 
   /**

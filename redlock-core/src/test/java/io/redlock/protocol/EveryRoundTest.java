@@ -138,7 +138,7 @@ class EveryRoundTest {
     Plain plain = new Plain(quorum, ballot);
     LeaseTerms terms = new LeaseTerms(quorum, 10_000, 102_000_000, 0, 0);
     for (int number = 1; number <= AcquireRound.MAX_ROUNDS; number++) {
-      AcquireRound round = new AcquireRound(terms, number, 1, START, WALL, 0, ballot);
+      AcquireRound round = new AcquireRound(terms, number, 1, START, WALL, 0, 0, ballot);
       assertEquals(plain.acquired(number), round.decide(START, WALL), plain::toString);
     }
     Deadline current = Deadline.after(START, WALL, 3_000_000_000L);

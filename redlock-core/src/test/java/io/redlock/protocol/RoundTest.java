@@ -34,6 +34,8 @@ class RoundTest {
     List<String> state(Clocks now);
   }
 
+  private static final long MOST = 20; // tokens below the highest
+
   private record Clocks(long nanos, long wallMicros) {}
 
   private static final class Life implements Scenes.Actor {
@@ -131,7 +133,11 @@ class RoundTest {
       if (round.highestSeen() > 0) {
         state.add("above " + round.highestSeen());
       }
-      state.add(Told.word(round.decide(now.nanos, now.wallMicros)));
+      AcquireRound.Decision decision = round.decide(now.nanos, now.wallMicros);
+      state.add(Told.word(decision));
+      if (decision == AcquireRound.Decision.HELD && round.firstToken(MOST) < round.token()) {
+        state.add("from T=" + round.firstToken(MOST) + " on");
+      }
       if (round.wasGrantedAnywhere()) {
         state.add(
             round.rulesOutAnother() ? "no other quorum is left" : "another may have a quorum");

@@ -444,6 +444,7 @@ record ChangeWorld(
         round.startNanos(),
         round.startWallMicros(),
         seen,
+        round.highestBefore(),
         ballot);
   }
 

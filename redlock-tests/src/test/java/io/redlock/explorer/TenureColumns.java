@@ -226,6 +226,7 @@ final class TenureColumns {
         round.startNanos(),
         round.startWallMicros(),
         round.highestSeen(),
+        round.highestBefore(),
         ballot);
   }
 

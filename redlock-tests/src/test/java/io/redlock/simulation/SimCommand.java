@@ -274,7 +274,8 @@ record SimCommand(
     }
     boolean frees = request instanceof NodeRequest.Free;
     return switch (reply.kind()) {
-      case GRANTED -> bytes("GRANT " + token);
+      case GRANTED ->
+          bytes("GRANT " + token + (script == Script.GRANT ? " " + reply.counter() : ""));
       case RELEASED -> bytes(frees ? held("FREED", reply) : "RELEASED " + token);
       case NOT_HELD -> {
         String holder = reply.detail().isEmpty() ? "" : " " + holder(reply);

@@ -50,7 +50,7 @@ class NodeModelTest {
     long nine = 999_999_999;
     long ten = 1_000_000_000;
     List<Cell> counted = List.of(new Cell("", 0, nine, NOW_MILLIS + 1));
-    assertEquals(NodeReply.GRANTED, reply(counted, new Grant(NAME, "a", ten, 10)));
+    assertEquals(NodeReply.granted(nine), reply(counted, new Grant(NAME, "a", ten, 10)));
     List<Cell> above = List.of(new Cell("", 0, ten, NOW_MILLIS + 1));
     assertEquals(NodeReply.stale(ten), reply(above, new Grant(NAME, "a", nine, 10)));
     assertEquals(ten, after(above, new Release(NAME, "a", nine)).counter());

@@ -307,6 +307,9 @@ public final class NodeStage implements Scenes.Actor {
   }
 
   private String relative(long other) {
+    if (other < token / 2) {
+      return "@" + other;
+    }
     long micros = other - token;
     return (micros < 0 ? "@" : "@+")
         + (micros % 1_000_000 == 0 && micros != 0 ? micros / 1_000_000 + "s" : "" + micros);

@@ -449,7 +449,7 @@ public class NodeModel {
               Cell mine = lock(cell, request.owner(), token, request.ttlMillis(), nowMicros);
               return mine.withTicketUpTo(mine.lockUntilMillis(), ticket, nowMillis);
             }),
-        NodeReply.GRANTED);
+        ticket == null ? NodeReply.granted(highestCounter(cells)) : NodeReply.GRANTED); // P2
   }
 
   /** Lets a reader in, or refuses with a reason. */

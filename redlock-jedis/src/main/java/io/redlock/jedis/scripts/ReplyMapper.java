@@ -74,6 +74,9 @@ public final class ReplyMapper {
   /** The word before the readers in the state of a name; no waiter looks like that. */
   private static final String READERS = "readers";
 
+  /** The length of the longest counter that Lua knows exactly. */
+  private static final int MOST_DIGITS = 16;
+
   /** The answer of PTTL if there is no key. */
   private static final long NO_KEY = -2;
 
@@ -108,6 +111,9 @@ public final class ReplyMapper {
     byte[] token = invocation.echo;
     if (says("GRANT", text, token, true)) {
       return NodeReply.GRANTED;
+    }
+    if (invocation.script == Script.GRANT && says("GRANT", text, token, false)) {
+      return NodeReply.granted(plainNumber(text, "GRANT ".length() + token.length + 1));
     }
     if (says("HELD", text, token, false)) {
       String[] words = words(text, 5);
@@ -267,6 +273,19 @@ public final class ReplyMapper {
 
   private static String[] words(byte[] text, int limit) {
     return new String(text, StandardCharsets.US_ASCII).split(" ", limit);
+  }
+
+  /** Returns the number that follows; 0 if that is none of 1 to 16 digits. */
+  private static long plainNumber(byte[] text, int from) {
+    long number = 0;
+    for (int i = from; i < text.length; i++) {
+      int digit = text[i] - '0';
+      if (digit < 0 || digit > 9 || i - from >= MOST_DIGITS) {
+        return 0;
+      }
+      number = 10 * number + digit;
+    }
+    return number;
   }
 
   /** Returns a counter; −1 if another application wrote something else. */

@@ -2,8 +2,9 @@
 -- KEYS: lock and fence of each name in turn; then the birth mark.
 -- ARGV: value, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
 -- to the owner (0 = none), birth ('' = no guard). The value is owner@T: what the lock becomes.
--- Returns: GRANT T | HELD T pttl holder c | STALE T c | CLOCK T now | FAR T number | ABSTAIN T; the
--- number is that of the name whose counter is too far ahead of the clock to be followed.
+-- Returns: GRANT T c | HELD T pttl holder c | STALE T c | CLOCK T now | FAR T number | ABSTAIN T; the
+-- number is that of the name whose counter is too far ahead of the clock to be followed. c is the
+-- highest counter, with GRANT as it was before (P2; 0 = none).
 -- Tokens stay strings, because Lua would print them as 1.7e+15. Adding 0 converts them to numbers,
 -- at little cost, to compare them.
 -- The locks are written last, so that a denied command leaves only counters behind.
@@ -67,4 +68,4 @@ end
 for i = 1, last, 2 do
   call('SET', KEYS[i], value, 'PX', lives[i] or ttl)
 end
-return 'GRANT ' .. T
+return 'GRANT ' .. T .. ' ' .. highest
