@@ -15,6 +15,12 @@ public interface LeaseStatus {
   /** Returns the fencing token. */
   long fencingToken();
 
+  /**
+   * Returns the token that the masters have, and an inspection shows: higher than {@link
+   * #fencingToken} if the lease was passed on to this holder, or may be to the next.
+   */
+  long mastersToken();
+
   /** Returns the time since the lease was acquired. */
   Duration heldFor();
 

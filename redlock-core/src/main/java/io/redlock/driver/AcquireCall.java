@@ -2,10 +2,12 @@ package io.redlock.driver;
 
 import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.By;
+import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.WaitStatus;
 import io.redlock.driver.CallState.Phase;
+import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.LookRound;
 import io.redlock.protocol.Turn;
@@ -55,6 +57,8 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   private String owner = ""; // set before it joins the queues
   private CallState state; // guarded by this
   private long dueNanos; // guarded by this; when a phase that is timed ends
+  private @Nullable AcquireResult won; // guarded by this; until it is the result
+  private boolean wasBehind; // guarded by this; others, when it joined its queue
   private long movedNanos = -1; // guarded by this; when it may ask as the head; negative for none
   private boolean isIn = true; // guarded by this; the queues may know it
   private @Nullable Owner running; // guarded by this; null between attempts
@@ -143,6 +147,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     }
     boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
     synchronized (this) {
+      wasBehind = !mayAsk;
       isIn = true; // also if it was stopped before it joined
     }
     if (context.closed.get()) {
@@ -221,7 +226,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
       if (taken != null) {
         return taken;
       }
-      taken = lease == null || lease.begin(request) ? end : AcquireResult.tooSlow(end.votes());
+      taken = lease == null || lease.begin() ? end : AcquireResult.tooSlow(end.votes());
     }
     AcquireResult told = taken;
     if (told != end) {
@@ -291,7 +296,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   }
 
   private static void discard(AcquireResult end) {
-    end.lease().ifPresent(lease -> ((HeldLease) lease).owner.end());
+    end.lease().ifPresent(lease -> ((HeldLease) lease).discard());
   }
 
   private void reportGivingUp() {
@@ -407,6 +412,52 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     drain();
   }
 
+  @Override
+  public boolean takeOver(Lease released) {
+    HeldLease from = (HeldLease) released;
+    LeaseTerms terms = terms();
+    synchronized (this) {
+      HeldLease next =
+          state.mayTakeOver() && leftNanos() > 0 && isOpen()
+              ? from.next(request, listeners, terms)
+              : null;
+      if (next == null) {
+        return false;
+      }
+      CallState over = state.over();
+      AcquireResult end = AcquireResult.acquired(next, context.noVotes);
+      if (!from.owner.pass(next, terms)) { // from here on nothing takes memory
+        return false;
+      }
+      state = over;
+      won = end;
+    }
+    drain();
+    return true;
+  }
+
+  private boolean isOpen() {
+    assert Thread.holdsLock(this);
+    return won == null && !result.isDone() && failure == null && !context.closed.get();
+  }
+
+  /** Leaves the queue first: its caller may release the lease at once. */
+  private void win() {
+    if (!isShared()) {
+      leave();
+    }
+    AcquireResult end;
+    synchronized (this) {
+      end = Objects.requireNonNull(won);
+      won = null;
+    }
+    finish(end);
+  }
+
+  private LeaseTerms terms() {
+    return context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
+  }
+
   private void woken(int node) {
     QueuePlace own = place();
     boolean hasTickets = own != null && own.hasTickets();
@@ -474,6 +525,9 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   private @Nullable Runnable due() {
     assert Thread.holdsLock(this);
     Throwable why = failure;
+    if (won != null) {
+      return this::win;
+    }
     if (result.isDone()) {
       boolean isOver = state.phase() == Phase.OVER;
       return isOver ? isIn ? this::leave : null : this::stop;
@@ -510,11 +564,11 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
 
   /** Starts an attempt, under a new owner id, unless the call has ended. */
   private void attempt(Set<String> resources, List<String> keys) {
-    Owner next = new Owner(context, keys, nextOwner(), place(), listeners, request);
+    Owner next = new Owner(context, keys, nextOwner(), place(), request, mayPass());
     if (!claimRun(next)) {
       return;
     }
-    LeaseTerms terms = context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
+    LeaseTerms terms = terms();
     long token = context.clock.nextToken();
     long startNanos = context.ticker.monotonicNanos();
     long startWallMicros = context.ticker.wallMicros();
@@ -526,6 +580,15 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     next.enter();
     propose(next, resources, startNanos, context.settings.nodeTimeoutNanos());
     next.drain();
+  }
+
+  /** Returns true if others of its queue may take over its lease: one came before, or waits. */
+  private synchronized boolean mayPass() {
+    return isQueued()
+        && !isFair()
+        && !isShared()
+        && choice == null
+        && (wasBehind || context.queues.isFollowed(this)); // P1, P2
   }
 
   /** Adds the round that has begun, unless the attempt was ended since. */
@@ -566,12 +629,27 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
       }
       HeldLease lease = null;
       if (decision.outcome() == Outcome.HELD) {
-        lease = new HeldLease(owner, resources, attempted.round());
+        lease = lease(attempted.round());
         lease.enter();
       }
       AttemptEnd end = AttemptEnd.of(attempted, context.quorum, lease, votes());
       Log.LOG.debug("{}: {}", owner, end.decision());
       return () -> attempted(end);
+    }
+
+    private HeldLease lease(AcquireRound round) {
+      long token;
+      synchronized (owner) {
+        token = owner.tenure.leaseToken();
+      }
+      return new HeldLease(
+          owner,
+          AcquireCall.this.request,
+          listeners,
+          resources,
+          token,
+          round.token(),
+          new HeldLease.Beginning(round.terms(), round.startNanos(), round.startWallMicros()));
     }
 
     @Override
@@ -627,7 +705,11 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
 
   private void attempted(AttemptEnd outcome) {
     if (outcome.lease() != null) {
-      finish(outcome.result());
+      AcquireResult end = outcome.result();
+      synchronized (this) {
+        won = end;
+      }
+      drain();
     } else if (ended(outcome)) {
       drain();
     } else {

@@ -203,6 +203,11 @@ record CallState(
     return leftNanos > 0 ? with(Phase.QUEUED, leftNanos) : over();
   }
 
+  /** Returns true if it may take over a lease: it waits, and asks no node. */
+  boolean mayTakeOver() {
+    return !isActive() && phase != Phase.OVER; // P1
+  }
+
   /** Returns the value after the call has ended: cancelled, closed, or with a lease. */
   CallState over() {
     return phase == Phase.OVER ? this : with(Phase.OVER, 0);

@@ -1,7 +1,6 @@
 package io.redlock.driver;
 
 import io.redlock.ExtendResult;
-import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLostException;
@@ -9,8 +8,9 @@ import io.redlock.LeaseRequest;
 import io.redlock.LeaseStatus;
 import io.redlock.LeaseTooShortException;
 import io.redlock.ReleaseResult;
-import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Deadline;
+import io.redlock.protocol.LeaseTerms;
+import io.redlock.protocol.Tenure;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
@@ -22,21 +22,25 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The lease of a holder. Ends once; after that only its release goes on. */
-final class HeldLease implements Lease {
+/**
+ * The lease of a holder. Ends once; after that only its release goes on, or its owner is the next
+ * caller's: then nothing that is called here reaches the owner any more.
+ */
+final class HeldLease extends Owner.Held {
 
   private static final LeaseEnd NOT_HELD =
       new LeaseEnd(Cause.REFUSED, "no majority held it when it was released");
 
-  final Owner owner;
   private final ServiceContext context;
+  private final LeaseRequest request;
   private final Set<String> resources;
   private final long token;
+  private final long ownerToken; // on the nodes
   final long startNanos;
   private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
   private boolean holdsUp = true; // used by the reports of its end only
-  private @Nullable AcquireRound round; // guarded by owner; null once its holder has it
+  private @Nullable Beginning beginning; // guarded by owner; null once its holder has it
   private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
   private boolean isTold; // guarded by owner; who asks from then on passes the end on
   private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
@@ -48,27 +52,57 @@ final class HeldLease implements Lease {
   int reads;
 
   /**
-   * Creates the lease of a successful round.
+   * What the longest hold of a lease counts from.
+   *
+   * @param terms of its renewals
+   */
+  record Beginning(LeaseTerms terms, long nanos, long wallMicros) {}
+
+  /**
+   * Creates a lease of an owner.
    *
    * @param resources what it holds, of what the request names
    */
-  HeldLease(Owner owner, Set<String> resources, AcquireRound round) {
-    this.owner = owner;
+  HeldLease(
+      Owner owner,
+      LeaseRequest request,
+      Listeners listeners,
+      Set<String> resources,
+      long token,
+      long ownerToken,
+      Beginning beginning) {
+    super(owner, listeners);
     this.context = owner.context;
+    this.request = request;
     this.resources = resources;
-    this.round = round;
-    this.token = round.token();
+    this.token = token;
+    this.ownerToken = ownerToken;
+    this.beginning = beginning;
     this.startNanos = context.ticker.monotonicNanos();
   }
 
   /** Holds up the waiting calls of this service. */
   void enter() {
     synchronized (owner) {
-      AcquireRound acquired = Objects.requireNonNull(round);
-      Deadline lost = acquired.terms().lossTime(acquired.deadline());
-      owner.hold(this, lost, this::reportEnd, startNanos);
+      owner.hold(this, startNanos);
     }
-    queue = isShared() ? null : context.queues.leased(owner.names);
+    queue = isShared() ? null : context.queues.leased(owner.names, startNanos);
+  }
+
+  /**
+   * Creates the lease of the call to which this one may be passed on; null if its terms differ, or
+   * the masters would show another note.
+   */
+  @Nullable HeldLease next(LeaseRequest call, Listeners itsListeners, LeaseTerms terms) {
+    if (!call.ttl().equals(request.ttl()) || !call.note().equals(request.note())) {
+      return null; // P3
+    }
+    Beginning now =
+        new Beginning(terms, context.ticker.monotonicNanos(), context.ticker.wallMicros());
+    HeldLease next =
+        new HeldLease(owner, call, itsListeners, call.resources(), token + 1, ownerToken, now);
+    next.queue = queue;
+    return next;
   }
 
   /**
@@ -77,20 +111,20 @@ final class HeldLease implements Lease {
    *
    * @return false if it has ended before: nobody hears of it
    */
-  boolean begin(LeaseRequest request) {
+  boolean begin() {
     synchronized (owner) {
-      AcquireRound acquired = round;
+      Beginning acquired = beginning;
       if (acquired != null && isValid()) {
         long holdNanos = request.renewFor().map(Settings::saturatedNanos).orElse(0L);
         if (holdNanos > 0) {
           owner.tenure.renew(
               acquired.terms(),
-              Deadline.after(acquired.startNanos(), acquired.startWallMicros(), holdNanos),
+              Deadline.after(acquired.nanos(), acquired.wallMicros(), holdNanos),
               startNanos);
         }
-        round = null;
+        beginning = null;
       }
-      return round == null;
+      return beginning == null;
     }
   }
 
@@ -100,7 +134,7 @@ final class HeldLease implements Lease {
         .map(Owner::held)
         .filter(HeldLease.class::isInstance)
         .map(HeldLease.class::cast)
-        .filter(lease -> lease.owner.ending() == null)
+        .filter(lease -> lease.ending() == null)
         .sorted((one, other) -> Long.compare(one.startNanos - other.startNanos, 0))
         .toList();
   }
@@ -126,7 +160,7 @@ final class HeldLease implements Lease {
   }
 
   private long remainingNanos() {
-    return Math.max(0, owner.remainingNanos());
+    return ending() != null ? 0 : Math.max(0, owner.remainingNanos()); // L3
   }
 
   /** Returns its state; empty if it has ended. */
@@ -144,6 +178,7 @@ final class HeldLease implements Lease {
         new StatusOfLease(
             resources,
             token,
+            ownerToken,
             Duration.ofNanos(nowNanos - startNanos),
             Duration.ofNanos(leftNanos),
             isShared(),
@@ -162,7 +197,7 @@ final class HeldLease implements Lease {
     long left = remainingNanos();
     while (left <= 0) {
       owner.wake(); // after a pause no timer may have declared it lost yet
-      LeaseEnd how = owner.ending();
+      LeaseEnd how = ending();
       if (how != null) {
         throw new LeaseLostException(this, how);
       }
@@ -191,37 +226,57 @@ final class HeldLease implements Lease {
       return result;
     }
     owner.wake();
-    return owner.isReleased() ? result : ExtendResult.lost(result.votes());
+    return isReleased() ? result : ExtendResult.lost(result.votes());
   }
 
   private CompletableFuture<ExtendResult> checkedExtension(Duration ttl) {
     Objects.requireNonNull(ttl, "ttl is null: give the time to extend by, from now");
     Settings.reject("cannot extend " + this, context.settings.ttlProblems(ttl));
-    if (owner.isReleased()) {
+    if (isReleased()) {
       throw new IllegalStateException(this + " was released and cannot be extended");
     }
     owner.wake(); // a lease that expired in a pause has ended
-    return owner.extend(context.settings.terms(context.quorum, Settings.ceilMillis(ttl)));
+    return owner.extend(this, context.settings.terms(context.quorum, Settings.ceilMillis(ttl)));
   }
 
-  /** Reports its end, if its holder has it, then lets the waiting calls go on. May be repeated. */
-  private void reportEnd() {
+  /**
+   * Reports its end, if its holder has it. Then it is passed on, or its owner ends and the waiting
+   * calls go on. May be repeated.
+   */
+  @Override
+  void reportEnd() {
     boolean isHeld;
+    boolean isOffered;
     synchronized (owner) {
-      isHeld = round == null;
+      isHeld = beginning == null;
+      isOffered = isReleased() && owner.tenure.phase() == Tenure.Phase.HOLDING;
     }
     try {
       if (isHeld) {
         reportToAll();
       }
-    } finally {
-      if (queue != null) {
-        if (holdsUp) {
-          context.queues.ended(queue);
-          holdsUp = false;
-        }
-        context.queues.passOn(queue);
+      if (isOffered) {
+        context.queues.pass(Objects.requireNonNull(queue), this, context.ticker.monotonicNanos());
       }
+    } finally {
+      if (isOffered) {
+        owner.release(this, false); // unless it was passed on
+      }
+      if (owner.held() == this) {
+        letOthersAsk();
+      } else {
+        released.complete(ReleaseResult.RELEASED); // P7
+      }
+    }
+  }
+
+  private void letOthersAsk() {
+    if (queue != null) {
+      if (holdsUp) {
+        context.queues.ended(queue);
+        holdsUp = false;
+      }
+      context.queues.passOn(queue);
     }
   }
 
@@ -240,7 +295,15 @@ final class HeldLease implements Lease {
     if (!isValid()) {
       owner.wake(); // a lease that expired in a pause is lost, not released
     }
-    return owner.end();
+    boolean isAwaited =
+        queue != null && context.queues.heir(queue, context.ticker.monotonicNanos()) != null;
+    owner.release(this, isAwaited);
+    return released;
+  }
+
+  /** Ends a lease that nobody wants, and its owner, unless it was passed on. Cannot fail. */
+  void discard() {
+    owner.release(this, false);
   }
 
   /** Releases the lease and waits for the result; an interrupt does not end the wait. */
@@ -255,7 +318,7 @@ final class HeldLease implements Lease {
     synchronized (owner) {
       if (ended == null) {
         ended = context.callbacks.handover();
-        how = isTold ? owner.ending() : null;
+        how = isTold ? ending() : null;
       }
       asked = ended;
     }
@@ -267,7 +330,7 @@ final class HeldLease implements Lease {
 
   /** Returns the loss of the lease, given the result of its release; empty if it was not lost. */
   Optional<LeaseLostException> loss(@Nullable ReleaseResult released) {
-    LeaseEnd how = owner.ending();
+    LeaseEnd how = ending();
     if (how == null || !how.lost()) {
       how = released == ReleaseResult.NOT_HELD ? NOT_HELD : null;
     }
@@ -282,7 +345,7 @@ final class HeldLease implements Lease {
   }
 
   private void reportToAll() {
-    LeaseEnd how = Objects.requireNonNull(owner.ending());
+    LeaseEnd how = Objects.requireNonNull(ending());
     Callbacks.Handover<LeaseEnd> awaited;
     Consumer<LeaseEnd> watching;
     synchronized (owner) {
@@ -305,8 +368,7 @@ final class HeldLease implements Lease {
     if (awaited != null) {
       awaited.pass(how, null);
     }
-    owner.listeners.reportEnd(
-        how, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
+    listeners.reportEnd(how, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
     if (how.lost()) {
       Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
     }
@@ -320,7 +382,7 @@ final class HeldLease implements Lease {
   void watch(Consumer<LeaseEnd> code) {
     LeaseEnd how;
     synchronized (owner) {
-      how = owner.ending();
+      how = ending();
       watcher = how == null ? code : watcher;
     }
     if (how != null) {
@@ -344,12 +406,15 @@ final class HeldLease implements Lease {
     releasing();
   }
 
-  /** For example {@code lease on orders/42, token 1763654400000000}. */
+  /**
+   * For example {@code lease on orders/42, token 1763654400000000}, and after it {@code ,
+   * 1763654400000007 on the masters} if it is, or may be, passed on.
+   */
   @Override
   public String toString() {
     return (isShared() ? "shared lease on " : "lease on ")
         + Brief.names(resources)
-        + ", token "
-        + token;
+        + ", "
+        + StatusOfLease.tokens(token, ownerToken);
   }
 }

@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import io.redlock.Lease;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.LinkedHashSet;
@@ -39,12 +40,18 @@ class LocalQueue {
 
     /** Called when this waiter is the head of its queue and may ask. Must not block or throw. */
     void proceed(long delayNanos);
+
+    /** Takes over a lease that its holder has released, if it can. Must not block. */
+    default boolean takeOver(Lease from) {
+      return false;
+    }
   }
 
   final List<String> names;
   @Nullable LinkedHashSet<Waiter> waiting; // null if none: a held lease keeps no set
   int leases;
-  int handoffs;
+  int handoffs; // since it paused last
+  long runNanos; // when its last lease was granted
   boolean isHandedOn; // a thread is in handOn()
   boolean hasMoved; // its head has not been called yet
   volatile long holder; // the thread whose blocking call acquired the last lease; 0 if none
@@ -99,10 +106,11 @@ class LocalQueue {
     return call.blocks() && leases > 0 && holder == Thread.currentThread().getId();
   }
 
-  void lease() {
+  void lease(long nowNanos) {
     holder = 0;
     leases++;
     refusal = null;
+    runNanos = nowNanos;
   }
 
   void refuse(AttemptEnd how) {
@@ -144,8 +152,8 @@ class LocalQueue {
     }
 
     @Override
-    void lease() {
-      super.lease();
+    void lease(long nowNanos) {
+      super.lease(nowNanos);
       shut();
     }
 

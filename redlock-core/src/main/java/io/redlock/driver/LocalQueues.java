@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import io.redlock.Lease;
 import io.redlock.driver.LocalQueue.Readers;
 import io.redlock.driver.LocalQueue.Waiter;
 import io.redlock.text.Brief;
@@ -34,6 +35,9 @@ final class LocalQueues {
   private static final int HANDOFFS_IN_A_ROW = 16;
 
   private static final long COURTESY_NANOS = 2_000_000;
+
+  /** How long a lease is passed on, from the grant on. */
+  private static final long RUN_NANOS = 8_000_000;
 
   private final Map<List<String>, LocalQueue> queues = new HashMap<>(); // these are guarded by this
 
@@ -138,14 +142,44 @@ final class LocalQueues {
    *
    * @return what it holds up, until it has {@link #ended}
    */
-  synchronized LocalQueue leased(List<String> names) {
+  synchronized LocalQueue leased(List<String> names, long nowNanos) {
     LocalQueue queue = queues.computeIfAbsent(names, LocalQueue::new);
     LocalQueue shared = readers.get(names);
-    queue.lease(); // from here on nothing takes memory
+    queue.lease(nowNanos); // from here on nothing takes memory
     if (shared != null) {
-      shared.lease();
+      shared.lease(nowNanos);
     }
     return queue;
+  }
+
+  /** Returns true if others wait behind this call. */
+  synchronized boolean isFollowed(Waiter call) {
+    LocalQueue queue = queue(call);
+    return queue != null && queue.waiting != null && queue.waiting.size() > 1;
+  }
+
+  /** Returns the call to which a lease can be passed on; null if its owner is to end. */
+  synchronized @Nullable Waiter heir(LocalQueue held, long nowNanos) {
+    Waiter head = held.head();
+    Readers shared = readers.get(held.names);
+    boolean passes =
+        head != null
+            && !head.isFair()
+            && held.leases == 1
+            && nowNanos - held.runNanos < RUN_NANOS // P4
+            && (shared == null || shared.isEmpty() || held.isBefore(shared)); // P1, A9
+    return passes ? head : null;
+  }
+
+  /** Passes a lease that its holder has released on to the next call, if that takes it over. */
+  void pass(LocalQueue held, Lease released, long nowNanos) {
+    Waiter next = heir(held, nowNanos);
+    held.holder = 0;
+    if (next != null && next.takeOver(released)) {
+      synchronized (this) {
+        held.handoffs++;
+      }
+    }
   }
 
   /** Records that this service was granted a shared lease: all that wait for one may ask. */
@@ -223,8 +257,8 @@ final class LocalQueues {
       return null;
     }
     // A fair waiter is behind the tickets of other processes anyway.
-    // A9
-    boolean pauses = !next.isFair() && ++queue.handoffs % HANDOFFS_IN_A_ROW == 0;
+    boolean pauses = !next.isFair() && ++queue.handoffs >= HANDOFFS_IN_A_ROW; // A9, P4
+    queue.handoffs = pauses ? 0 : queue.handoffs;
     return move(queue, pauses ? COURTESY_NANOS : 0);
   }
 

@@ -21,6 +21,7 @@ import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.Ticker;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -51,7 +52,6 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
   private static final LeaseEnd RELEASED = new LeaseEnd(Cause.RELEASED, "by its holder");
 
   final ServiceContext context;
-  final Listeners listeners;
   final Tenure tenure; // guarded by this
   final String id;
 
@@ -59,14 +59,12 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
   final @Nullable QueuePlace place;
 
   private final List<Round> rounds = new ArrayList<>(1); // guarded by this, as what follows
-  private @Nullable Lease lease; // once it has acquired one
-  private @Nullable Runnable report; // of the end of its lease; null once that is done
+  private @Nullable Held lease; // once it has acquired one; the last to which it was passed
   private boolean isReporting;
-  private volatile @Nullable LeaseEnd end; // written under this, once
   private volatile @Nullable Deadline lossTime; // written under this; of its lease
   private int resets; // nodes that were reset since it entered, as bits
 
-  private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+  private CompletableFuture<ReleaseResult> result = new CompletableFuture<>(); // of its lease
   private final @Nullable Pending[] pending; // of the release
   private NodeRequest.@Nullable Release release;
   private long releaseEndNanos; // when the wait for the result ends
@@ -79,21 +77,21 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
       List<String> names,
       String id,
       @Nullable QueuePlace place,
-      Listeners listeners,
-      LeaseRequest request) {
+      LeaseRequest request,
+      boolean mayPass) {
     super(context.agenda);
     this.context = context;
     this.names = names;
     this.id = id;
     this.place = place;
-    this.listeners = listeners;
     this.tenure =
         new Tenure(
             context.rules,
             context.quorum,
             place != null,
             request.isUnlessHeld(),
-            request.isShared());
+            request.isShared(),
+            mayPass);
     this.pending = new Pending[context.nodes.size()];
   }
 
@@ -107,7 +105,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
     synchronized (this) {
       due = tenure.due(nowNanos, nowWallMicros);
       if (due != Due.RELEASE) {
-        isEnded = end != null && report != null && !isReporting;
+        isEnded = lease != null && lease.mustReport() && !isReporting;
         isReporting |= isEnded;
         round = isEnded ? null : dueRound(nowNanos);
       }
@@ -181,16 +179,15 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
 
   // The lease.
 
-  /**
-   * Sets its lease, before others can find that.
-   *
-   * @param whenEnded reports the end of the lease, without locks; called again if it throws
-   */
-  void hold(Lease held, Deadline lost, Runnable whenEnded, long nowNanos) {
+  /** Sets its lease, before others can find that; it has ended if the owner has. */
+  void hold(Held held, long nowNanos) {
     assert Thread.holdsLock(this);
     lease = held;
-    lossTime = lost;
-    report = whenEnded;
+    result = held.released;
+    lossTime = tenure.lossTime();
+    if (tenure.phase() != Phase.HOLDING) {
+      held.ends(RELEASED);
+    }
     for (int node = 0; node < pending.length; node++) {
       if ((resets & 1 << node) != 0) {
         tenure.reset(node, nowNanos);
@@ -198,26 +195,29 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
     }
   }
 
+  /**
+   * Passes its lease on, unless the owner is to end: from now on it concerns the next one, and the
+   * former one reaches it no more.
+   */
+  synchronized boolean pass(Held next, LeaseTerms terms) {
+    Ticker ticker = context.ticker;
+    if (!tenure.pass(next.fencingToken(), terms, ticker.monotonicNanos(), ticker.wallMicros())) {
+      return false;
+    }
+    lease = next; // P5
+    result = next.released;
+    return true;
+  }
+
   /** Returns its lease; null if it has none. */
-  synchronized @Nullable Lease held() {
+  synchronized @Nullable Held held() {
     return lease;
-  }
-
-  /** Returns how its lease has ended, or was given up before it began; null if it has not. */
-  @Nullable LeaseEnd ending() {
-    return end;
-  }
-
-  /** Returns true if the holder has released its lease. */
-  boolean isReleased() {
-    LeaseEnd how = end;
-    return how != null && how.cause() == Cause.RELEASED;
   }
 
   /** Returns the time until its lease is lost, if it is not extended; 0 or less if it is now. */
   long remainingNanos() {
     Deadline lost = lossTime;
-    return end != null || lost == null // L3
+    return lost == null
         ? 0
         : lost.remainingNanos(context.ticker.monotonicNanos(), context.ticker.wallMicros());
   }
@@ -226,19 +226,22 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
   void ends(LeaseEnd how) {
     assert Thread.holdsLock(this);
     tenure.lose();
-    end = end == null ? how : end;
+    if (lease != null) {
+      lease.ends(how);
+    }
   }
 
   /** Reports the end of its lease; done again if that throws. */
   @Override
   public void run() {
-    Runnable due = report;
+    Held ended = Objects.requireNonNull(held());
+    boolean isDone = false;
     try {
-      Objects.requireNonNull(due).run();
-      due = null;
+      ended.reportEnd();
+      isDone = true;
     } finally {
       synchronized (this) {
-        report = due;
+        ended.isReported = isDone;
         isReporting = false;
       }
     }
@@ -287,16 +290,17 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
 
   // Extends.
 
-  /** Extends the lease for its holder. */
-  CompletableFuture<ExtendResult> extend(LeaseTerms terms) {
+  /** Extends the lease for its holder, if it is the owner's. */
+  CompletableFuture<ExtendResult> extend(Held held, LeaseTerms terms) {
     long micros = context.clock.micros();
     long nowNanos = context.ticker.monotonicNanos();
     long nowWallMicros = context.ticker.wallMicros();
     Extension extension;
     boolean isHeld;
     synchronized (this) {
-      isHeld = tenure.phase() == Phase.HOLDING;
-      extension = begin(tenure.next(terms, nowNanos, nowWallMicros), micros);
+      isHeld = tenure.phase() == Phase.HOLDING && held == lease;
+      Extending next = tenure.next(terms, nowNanos, nowWallMicros);
+      extension = isHeld ? begin(held, next, micros) : new Extension(held, next, micros);
     }
     if (isHeld) {
       drain();
@@ -310,22 +314,40 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
     long micros = context.clock.micros();
     synchronized (this) {
       if (tenure.phase() == Phase.HOLDING) {
-        begin(tenure.next(due, nowNanos, nowWallMicros), micros);
+        Held held = Objects.requireNonNull(lease);
+        begin(held, tenure.next(due, nowNanos, nowWallMicros), micros);
       }
     }
   }
 
-  private Extension begin(Extending next, long micros) {
+  private Extension begin(Held held, Extending next, long micros) {
     assert Thread.holdsLock(this);
-    Extension extension = new Extension(this, next, micros);
+    Extension extension = new Extension(held, next, micros);
     tenure.begin(next);
-    if (tenure.phase() == Phase.HOLDING) {
-      rounds.add(extension);
-    }
+    rounds.add(extension);
     return extension;
   }
 
   // The end.
+
+  /**
+   * Ends this lease as released by its holder. If calls of this service wait for it, its end is
+   * reported first, and then it is passed on, or the owner ends. Does nothing if it was passed on.
+   */
+  void release(Held released, boolean isAwaited) {
+    synchronized (this) {
+      if (released != lease) {
+        return; // P5
+      }
+      if (isAwaited && tenure.phase() == Phase.HOLDING && released.ending() == null) {
+        released.ends(RELEASED);
+      } else {
+        ends(RELEASED);
+        tenure.end(true);
+      }
+    }
+    drain();
+  }
 
   /**
    * Ends the owner: ends its lease as released, unless it has ended, releases the keys that it may
@@ -523,6 +545,43 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
   @Override
   public String toString() {
     return "owner of " + Brief.names(names);
+  }
+
+  /** A lease of an owner, as far as that must know it. */
+  abstract static class Held implements Lease {
+
+    final Owner owner;
+    final Listeners listeners;
+    final CompletableFuture<ReleaseResult> released = new CompletableFuture<>();
+    private volatile @Nullable LeaseEnd end; // written under owner, once
+    private boolean isReported; // guarded by owner; its end
+
+    Held(Owner owner, Listeners listeners) {
+      this.owner = owner;
+      this.listeners = listeners;
+    }
+
+    /** Returns how it has ended, or was given up before it began; null if it has not. */
+    final @Nullable LeaseEnd ending() {
+      return end;
+    }
+
+    /** Returns true if its holder has released it. */
+    final boolean isReleased() {
+      LeaseEnd how = end;
+      return how != null && how.cause() == Cause.RELEASED;
+    }
+
+    /** Reports its end, without locks; called again if it throws. */
+    abstract void reportEnd();
+
+    private void ends(LeaseEnd how) {
+      end = end == null ? how : end; // L1
+    }
+
+    private boolean mustReport() {
+      return end != null && !isReported;
+    }
   }
 
   /**
@@ -759,23 +818,23 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
   /** One extend of the lease of an owner. */
   private static final class Extension extends Round {
     final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
-    private final Lease lease;
+    private final Held lease;
     private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
 
-    Extension(Owner owner, Extending next, long micros) {
+    Extension(Held lease, Extending next, long micros) {
       super(
-          owner,
+          lease.owner,
           new NodeRequest.Extend(
-              owner.names,
-              owner.id,
-              owner.tenure.token(),
+              lease.owner.names,
+              lease.owner.id,
+              lease.owner.tenure.token(), // P6
               next.round().terms().ttlMillis(),
               micros,
-              owner.tenure.isShared()),
+              lease.isShared()),
           next.tag(),
           next.round().startNanos(),
-          owner.context.settings.nodeTimeoutNanos());
-      this.lease = Objects.requireNonNull(owner.lease);
+          lease.owner.context.settings.nodeTimeoutNanos());
+      this.lease = lease;
     }
 
     @Override
@@ -815,12 +874,12 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
     /** Passes the result to the holder and the listeners. */
     void finish(ExtendResult result) {
       future.complete(result);
-      if (result.outcome() == ExtendResult.Outcome.LOST && owner.isReleased()) {
+      if (result.outcome() == ExtendResult.Outcome.LOST && lease.isReleased()) {
         return; // so nothing was lost
       }
       FlightEvents.extended(event, lease, result);
       long tookNanos = owner.context.ticker.monotonicNanos() - startNanos;
-      owner.listeners.report(
+      lease.listeners.report(
           listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));
     }
   }

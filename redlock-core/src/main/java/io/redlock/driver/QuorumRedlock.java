@@ -46,7 +46,7 @@ final class QuorumRedlock implements Redlock {
     List<Runnable> steps = new ArrayList<>();
     steps.add(() -> context.ends.complete(null));
     steps.add(this::endCalls);
-    steps.add(() -> HeldLease.all(context).forEach(lease -> lease.owner.lose(closed)));
+    steps.add(() -> context.agenda.items(Owner.class).forEach(owner -> owner.lose(closed)));
     context.nodes.forEach(node -> steps.add(node::stop)); // together: each may take a node timeout
     context.nodes.forEach(node -> steps.add(node::close));
     steps.add(context.agenda::close); // ends the waits that no node has answered

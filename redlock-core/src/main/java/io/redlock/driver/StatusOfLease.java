@@ -9,6 +9,7 @@ import java.util.Set;
 record StatusOfLease(
     Set<String> resources,
     long fencingToken,
+    long mastersToken,
     Duration heldFor,
     Duration remaining,
     boolean shared,
@@ -28,7 +29,14 @@ record StatusOfLease(
         + " left"
         + (renewed ? ", renewed" : "")
         + (holds > 1 ? ", locked " + holds + " times" : "")
-        + ", token "
-        + fencingToken;
+        + ", "
+        + tokens(fencingToken, mastersToken);
+  }
+
+  /** Returns the token of a lease, and that of its owner if it differs. */
+  static String tokens(long token, long mastersToken) {
+    return "token "
+        + token
+        + (token == mastersToken ? "" : ", " + mastersToken + " on the masters");
   }
 }

@@ -75,6 +75,7 @@ public final class Tenure {
    * @param extending the extends under way
    * @param begun the number of extends begun
    * @param token the highest token proposed
+   * @param leaseToken the token of the lease; 0 if it has none
    * @param reported the highest counter that a token was to exceed
    * @param longestTtlMillis the longest life of keys that was asked for
    * @param deadline the end of the lease
@@ -94,6 +95,7 @@ public final class Tenure {
       List<Extending> extending,
       int begun,
       long token,
+      long leaseToken,
       long reported,
       long longestTtlMillis,
       @Nullable Deadline deadline,
@@ -112,6 +114,7 @@ public final class Tenure {
   private final boolean isFair;
   private final boolean isUnlessHeld;
   private final boolean isShared;
+  private final boolean mayPass;
 
   private Phase phase = Phase.NEW;
   private @Nullable AcquireRound acquire;
@@ -119,6 +122,7 @@ public final class Tenure {
   private List<Extending> extending = List.of();
   private int begun;
   private long token;
+  private long leaseToken;
   private long reported;
   private long longestTtlMillis;
   private @Nullable Deadline deadline;
@@ -138,15 +142,22 @@ public final class Tenure {
    * @param isFair true if its caller may leave tickets on nodes
    * @param isUnlessHeld true if its caller gives up once one client is known to hold the resource
    * @param isShared true if it asks for a shared lease, to read
+   * @param mayPass true if its lease is to leave tokens for those to whom it is passed on
    */
   public Tenure(
-      TenureRules rules, Quorum quorum, boolean isFair, boolean isUnlessHeld, boolean isShared) {
+      TenureRules rules,
+      Quorum quorum,
+      boolean isFair,
+      boolean isUnlessHeld,
+      boolean isShared,
+      boolean mayPass) {
     this.rules = rules;
     this.quorum = quorum;
     this.nodes = quorum.nodes();
     this.isFair = isFair;
     this.isUnlessHeld = isUnlessHeld;
     this.isShared = isShared;
+    this.mayPass = mayPass;
   }
 
   /** Makes this the tenure with this state. */
@@ -157,6 +168,7 @@ public final class Tenure {
     extending = state.extending;
     begun = state.begun;
     token = state.token;
+    leaseToken = state.leaseToken;
     reported = state.reported;
     longestTtlMillis = state.longestTtlMillis;
     deadline = state.deadline;
@@ -179,6 +191,7 @@ public final class Tenure {
         extending,
         begun,
         token,
+        leaseToken,
         reported,
         longestTtlMillis,
         deadline,
@@ -437,9 +450,31 @@ public final class Tenure {
     Deadline until = rules.heldUntil(round, nowNanos, nowWallMicros);
     lossTime = round.terms().lossTime(until);
     deadline = until;
+    leaseToken = mayPass ? rules.firstToken(round) : token; // P2
     phase = Phase.HOLDING;
     acquire = null;
     return turn;
+  }
+
+  /**
+   * Passes the lease on: the next caller has one with the next token of this owner, until the same
+   * deadline. Sends nothing.
+   *
+   * @param next the token of the next lease
+   * @param terms the terms of the next call
+   * @return false if the lease cannot be passed on, and nothing has changed
+   */
+  public boolean pass(long next, LeaseTerms terms, long nowNanos, long nowWallMicros) {
+    long leftNanos = deadline == null ? 0 : deadline.remainingNanos(nowNanos, nowWallMicros);
+    boolean isHeld = phase == Phase.HOLDING;
+    Passing passing =
+        new Passing(isHeld, leaseToken, token, begun > 0, longestTtlMillis, leftNanos);
+    if (!rules.mayPass(passing, next, terms)) {
+      return false;
+    }
+    leaseToken = next;
+    renewal = null;
+    return true;
   }
 
   private Turn failed(AcquireRound.Decision decision, AcquireRound round) {
@@ -567,6 +602,7 @@ public final class Tenure {
     rivals = Rivals.NONE;
     endExtends();
     begun = 0;
+    leaseToken = 0;
     deadline = null;
     lossTime = null;
     isLast = last;
@@ -657,6 +693,11 @@ public final class Tenure {
   /** Returns the highest token that it has proposed. */
   public long token() {
     return token;
+  }
+
+  /** Returns the token of its lease; 0 if it has none. */
+  public long leaseToken() {
+    return leaseToken;
   }
 
   /** Returns the end of its lease; null if it has none. */

@@ -24,6 +24,7 @@ public class TenureRules {
     long randomNanos(long boundNanos);
   }
 
+  private static final long TOKENS_TO_PASS = 4_095;
   private static final long FIRST_REPEAT_NANOS = 10_000_000;
   private static final long MARGIN_NANOS = 1_000_000_000;
 
@@ -64,6 +65,16 @@ public class TenureRules {
   /** Returns the deadline of the lease that the round acquired. */
   protected Deadline heldUntil(AcquireRound round, long nowNanos, long nowWallMicros) {
     return round.deadline(); // T3
+  }
+
+  /** Returns the first token of an owner that may pass its lease on. */
+  protected long firstToken(AcquireRound round) {
+    return round.firstToken(TOKENS_TO_PASS); // P2
+  }
+
+  /** Returns true if a lease may be passed on, with this token and these terms. */
+  protected boolean mayPass(Passing passing, long next, LeaseTerms terms) {
+    return passing.allows(next, terms);
   }
 
   /**

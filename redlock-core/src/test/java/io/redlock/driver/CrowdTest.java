@@ -197,6 +197,36 @@ class CrowdTest {
     assertEquals(1_000, nodes.get(0).grants);
   }
 
+  /** All but the first have their lease from the one before, who released it on their stack. */
+  @Test
+  void leaseIsPassedOnToThousandsWithoutALargerStack() {
+    script(
+        request ->
+            request instanceof NodeRequest.Grant
+                ? NodeReply.granted(request.token() - 4_000)
+                : Bed.yes(request));
+    onASmallStack(
+        () -> {
+          Lease first = Bed.now(call(REQUEST)).lease().orElseThrow();
+          List<Long> tokens = new ArrayList<>();
+          for (int caller = 0; caller < 3_500; caller++) {
+            redlock
+                .acquireAsync(REQUEST)
+                .thenAccept(
+                    result -> {
+                      Lease lease = result.lease().orElseThrow();
+                      tokens.add(lease.fencingToken());
+                      lease.close();
+                    });
+          }
+          first.close();
+          assertEquals(3_500, tokens.size());
+          assertEquals(tokens.stream().distinct().sorted().toList(), tokens);
+          assertNameLives();
+        });
+    assertEquals(2 + 3, nodes.get(0).grants);
+  }
+
   @ParameterizedTest
   @CsvSource({
     "600, down",

@@ -58,6 +58,10 @@ class EffectsMayFailTest {
         "every yes; call ttl 2000 wait 20000 renew 20000; call ttl 2000 wait 20000; call ttl 2000"
             + " wait 20000 fair; pass-checks 2000; close 1; pass-checks 1000; extend 2 2000;"
             + " pass-checks 1000; release 2",
+        // A lease that is passed on, twice, then released; one that is cancelled before.
+        "every over 9; call ttl 2000 wait 20000; call ttl 2000 wait 20000; call ttl 2000 wait 20000;"
+            + " call ttl 2000 wait 20000 renew 20000; call ttl 2000 wait 20000; close 1;"
+            + " pass-checks 1; cancel 3; close 2; pass-checks 1; release 4; close 5",
         // Attempts that are refused, outbid, not answered, and cancelled.
         "call ttl 2000 wait 20000; call ttl 2000 wait 20000; answer ab grant stale 5;"
             + " answer a grant yes; pass 49; answer b grant lost; pass 1; grants ab held 3000;"
@@ -112,7 +116,9 @@ class EffectsMayFailTest {
   private static String command(SplittableRandom random) {
     String[] usual = {"call", "call", "pass", "every", "some", "lease"};
     String[] kinds = {"wait 4000", "wait 500 fair", "wait 4000 shared fair", "", "renew 9000"};
-    String[] answers = {"yes", "yes", "down", "silent", "gone", "lost", "held 700", "stale 5"};
+    String[] answers = {
+      "yes", "over 9", "over 9", "down", "silent", "gone", "lost", "held 700", "stale 5"
+    };
     String answer = answers[random.nextInt(answers.length)];
     return switch (usual[random.nextInt(usual.length)]) {
       case "call" -> "call ttl 2000 " + kinds[random.nextInt(kinds.length)];

@@ -126,9 +126,9 @@ class LocalQueuesTest {
         case "leased" ->
             leases
                 .computeIfAbsent(rest, names -> new ArrayDeque<>())
-                .add(queues.leased(names(rest)));
+                .add(queues.leased(names(rest), 0));
         case "ended" -> end(queues, leases.get(rest).remove());
-        case "leased-and-ended" -> end(queues, queues.leased(NAMES));
+        case "leased-and-ended" -> end(queues, queues.leased(NAMES, 0));
         case "shared" -> queues.shared(NAMES);
         case "refused" -> queues.refused(waiter(name, rest), REFUSAL);
         case "when" -> orders.computeIfAbsent(name, call -> new ArrayDeque<>()).add(words[1]);
@@ -241,7 +241,7 @@ class LocalQueuesTest {
 
   private void endALeaseWhileMemoryIsShort(Runnable before) {
     ShortNames names = new ShortNames();
-    LocalQueue lease = queues.leased(names);
+    LocalQueue lease = queues.leased(names, 0);
     before.run();
     names.isShort = true;
     queues.ended(lease);
@@ -272,7 +272,7 @@ class LocalQueuesTest {
   @Test
   void queueOfALeaseThatEndedWhileMemoryWasShortIsForgotten() {
     List<LocalQueue> other = new ArrayList<>();
-    endALeaseWhileMemoryIsShort(() -> other.add(queues.leased(List.of("other"))));
+    endALeaseWhileMemoryIsShort(() -> other.add(queues.leased(List.of("other"), 0)));
     assertTrue(queues.isLeased("other"));
     end(queues, other.get(0));
     assertTrue(queues.isEmpty());

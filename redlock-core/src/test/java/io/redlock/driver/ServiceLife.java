@@ -261,6 +261,7 @@ final class ServiceLife implements Scenes.Actor {
       case "ensure" -> lease.ensureValid(span(words.get(0)));
       case "text?" -> out.add(lease.toString());
       case "resource?" -> out.add(lease.resource());
+      case "token?" -> out.add(number + " has " + micros(lease.fencingToken()));
       case "valid?" -> out.add(lease.isValid() ? "valid" : "not valid");
       case "left?" -> out.add(text(lease.remaining()));
       default -> throw new IllegalArgumentException(command);
@@ -305,6 +306,7 @@ final class ServiceLife implements Scenes.Actor {
             case "fair" -> request.fair();
             case "shared" -> request.shared();
             case "unless-held" -> request.unlessHeld();
+            case "noted" -> request.note("a note");
             default -> throw new IllegalArgumentException(term);
           };
     }
@@ -523,6 +525,8 @@ final class ServiceLife implements Scenes.Actor {
       case "waiting" -> NodeReply.waiting(number);
       case "stale" -> NodeReply.stale(request.token() + number);
       case "clock" -> NodeReply.of(Kind.CLOCK, "2 s behind");
+      case "over" ->
+          request instanceof Grant ? NodeReply.granted(request.token() - number) : Bed.yes(request);
       case "abstains" -> NodeReply.abstain(number, "restarted");
       case "joined" -> NodeReply.JOINED;
       case "gone" -> NodeReply.NOT_HELD;

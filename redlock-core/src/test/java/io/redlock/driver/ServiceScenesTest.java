@@ -67,6 +67,11 @@ class ServiceScenesTest {
   }
 
   @TestFactory
+  Stream<DynamicTest> passing() {
+    return scenes("Passing.txt");
+  }
+
+  @TestFactory
   Stream<DynamicTest> operations() {
     return scenes("Operations.txt");
   }

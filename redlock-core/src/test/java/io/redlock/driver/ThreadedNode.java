@@ -120,7 +120,7 @@ final class ThreadedNode implements LockNode {
       }
       owners.put(key, request.owner());
       fences.put(key, request.token());
-      return NodeReply.GRANTED;
+      return NodeReply.granted(fence);
     }
     if (request instanceof Extend) {
       if (held) {

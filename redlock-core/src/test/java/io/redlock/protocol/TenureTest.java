@@ -65,6 +65,7 @@ class TenureTest {
     private boolean isFair;
     private boolean isUnlessHeld;
     private boolean isShared;
+    private boolean mayPass;
     private boolean isMemoryShort;
     private long nowNanos;
     private long aheadNanos; // of the wall clock
@@ -75,7 +76,7 @@ class TenureTest {
 
     private Tenure tenure() {
       TenureRules rules = new TenureRules(maxRounds, this);
-      return new Tenure(rules, QUORUM, isFair, isUnlessHeld, isShared);
+      return new Tenure(rules, QUORUM, isFair, isUnlessHeld, isShared, mayPass);
     }
 
     private static LeaseTerms terms(long ttlNanos) {
@@ -109,6 +110,7 @@ class TenureTest {
         case "fair" -> isFair = true;
         case "unless-held" -> isUnlessHeld = true;
         case "reader" -> isShared = true;
+        case "passing" -> mayPass = true;
         case "rounds" -> maxRounds = Integer.parseInt(rest);
         case "memory-is" -> isMemoryShort = rest.equals("short");
         case "at" -> nowNanos = Told.nanos(rest);
@@ -127,6 +129,10 @@ class TenureTest {
         case "failed" -> tenure.failed(tag(rest), nowNanos);
         case "counts" -> came.add(tenure.counts(tag(rest)) ? "it counts" : "it does not count");
         case "renew-until" -> tenure.renew(terms(TTL_NANOS), deadline(rest), nowNanos);
+        case "pass" ->
+            came.add(pass(tenure.leaseToken() + 1, rest) ? "passed on" : "not passed on");
+        case "pass-again" ->
+            came.add(pass(tenure.leaseToken(), rest) ? "passed on" : "not passed on");
         case "reset" -> tenure.reset(Told.nodes(rest).get(0), nowNanos);
         case "due" -> due();
         case "next" -> next();
@@ -153,6 +159,10 @@ class TenureTest {
       answer("ab", "granted");
       assertEquals(Outcome.HELD, tenure.decide(1, nowNanos, wallMicros()).outcome());
       known = state();
+    }
+
+    private boolean pass(long token, String ttl) {
+      return tenure.pass(token, terms(ttlNanos(ttl)), nowNanos, wallMicros());
     }
 
     private void extend(Extending next) {
@@ -313,6 +323,11 @@ class TenureTest {
       return state;
     }
 
+    private String lease() {
+      long token = tenure.leaseToken();
+      return token == tenure.token() ? "" : " T=" + token + " of " + tenure.token();
+    }
+
     private String phase() {
       Deadline deadline = tenure.deadline();
       Deadline loss = tenure.lossTime();
@@ -321,7 +336,7 @@ class TenureTest {
       String times =
           deadline == null || loss == null
               ? round
-              : " until " + told(deadline) + ", for sure until " + told(loss);
+              : lease() + " until " + told(deadline) + ", for sure until " + told(loss);
       return (tenure.isShared() ? "reader " : "")
           + Told.word(tenure.phase())
           + times

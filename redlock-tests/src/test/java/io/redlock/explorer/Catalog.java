@@ -136,29 +136,39 @@ final class Catalog {
    * What an owner may claim.
    *
    * @param floor the highest token of all leases acquired before the round under way began
-   * @param held the token of the lease it acquired, 0 if none
+   * @param first the token of the lease it acquired, 0 if none
+   * @param held the token of the lease to which that was passed on last; the first, if to none
    * @param overtaken whether somebody else has acquired since
    * @param offeredNanos until when the round under way could entitle it to hold, by a true clock
    * @param entitledNanos until when it is entitled to hold
    */
-  record Claim(long floor, long held, boolean overtaken, long offeredNanos, long entitledNanos) {
-    static final Claim NONE = new Claim(0, 0, false, 0, 0);
+  record Claim(
+      long floor, long first, long held, boolean overtaken, long offeredNanos, long entitledNanos) {
+    static final Claim NONE = new Claim(0, 0, 0, false, 0, 0);
 
     /** A round is under way, or none if it offers nothing. */
     Claim asking(long newFloor, long newOfferedNanos) {
-      return new Claim(newFloor, held, overtaken, newOfferedNanos, entitledNanos);
+      return new Claim(newFloor, first, held, overtaken, newOfferedNanos, entitledNanos);
     }
 
     Claim acquired(long token) {
-      return new Claim(0, token, false, 0, offeredNanos);
+      return new Claim(0, token, token, false, 0, offeredNanos);
+    }
+
+    Claim passed(long token) {
+      return new Claim(floor, first, token, overtaken, offeredNanos, entitledNanos);
+    }
+
+    Claim over(boolean wasOvertaken, long newOfferedNanos) {
+      return new Claim(0, first, held, wasOvertaken, newOfferedNanos, 0);
     }
 
     Claim extended() {
-      return new Claim(0, held, false, 0, Math.max(entitledNanos, offeredNanos));
+      return new Claim(0, first, held, false, 0, Math.max(entitledNanos, offeredNanos));
     }
 
     Claim overtakenNow() {
-      return new Claim(floor, held, true, offeredNanos, entitledNanos);
+      return new Claim(floor, first, held, true, offeredNanos, entitledNanos);
     }
   }
 

@@ -21,6 +21,7 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.Requests;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.IntStream;
@@ -253,7 +254,7 @@ final class ClientSteps {
         && claim.entitledNanos() != 0
         && scope.clockFaults == 0
         && !isValid(world, attempt)) {
-      Claim over = new Claim(0, claim.held(), claim.overtaken(), claim.offeredNanos(), 0);
+      Claim over = claim.over(claim.overtaken(), claim.offeredNanos());
       State expired = TenureColumns.expired(header.client());
       world.headers[attempt] = catalog.headers.of(header.timeless(expired, over));
     }
@@ -375,6 +376,28 @@ final class ClientSteps {
     open(world, attempt, header);
     Clocks now = clocks(world, header);
     take(world, attempt, extend(tenure.next(scope.terms(ticks), now.nanos, now.wallMicros)));
+  }
+
+  /** Passes the lease on to a next caller; returns false if that cannot be. */
+  boolean pass(ExplorerWorld world, int attempt) {
+    Header header = header(world, attempt);
+    State before = open(world, attempt, header);
+    Clocks now = clocks(world, header);
+    long token = scope.nextToken(header.claim().held());
+    if (!tenure.pass(token, scope.terms(scope.grantTicks[0]), now.nanos, now.wallMicros)) {
+      return false;
+    }
+    String owner = scope.ownerName(attempt);
+    if (scope.checks(ExplorerInvariant.I3)) {
+      long others = scope.isTimed() ? highestHeld(world, attempt) : 0;
+      checkToken(world, attempt, token, Math.max(header.claim().held(), others));
+    }
+    if (scope.checks(ExplorerInvariant.I11)) {
+      Invariants.lostLeaseStaysLost(owner, isValid(before, now));
+    }
+    State kept = TenureColumns.header(tenure.state(), Scope.NODES);
+    world.headers[attempt] = catalog.headers.of(header.with(kept, header.claim().passed(token)));
+    return true;
   }
 
   /** Whether the tenure has something to do now; an extend waits for the one under way. */
@@ -608,8 +631,7 @@ final class ClientSteps {
         Invariants.leaseRestsOnQuorum(owner, granted, QUORUM);
       }
       if (scope.checks(ExplorerInvariant.I3) && !scope.isForeign(attempt)) {
-        Invariants.tokenIsNewAndHighest(
-            owner, client.token(), old.claim().floor(), heldTokens(world, attempt));
+        checkToken(world, attempt, client.leaseToken(), old.claim().floor());
       }
       if (scope.checks(ExplorerInvariant.I13)) {
         Invariants.nobodyIsPassed(owner, old.place().behind());
@@ -640,9 +662,9 @@ final class ClientSteps {
         long floor = acquires(client) ? highestHeld(world, attempt) : 0;
         yield old.with(kept, claim.asking(floor, offered(world, turn)));
       }
-      case HELD -> old.with(kept, claim.acquired(client.token()));
+      case HELD -> old.with(kept, claim.acquired(client.leaseToken()));
       case EXTENDED -> old.with(kept, claim.extended());
-      case FAILED -> old.timeless(kept, new Claim(0, claim.held(), false, 0, 0));
+      case FAILED -> old.timeless(kept, claim.over(false, 0));
       default -> {
         long offered = TenureColumns.isUndecided(client) ? claim.offeredNanos() : 0;
         yield old.with(kept, claim.asking(claim.floor(), offered));
@@ -665,20 +687,30 @@ final class ClientSteps {
     return scope.nanos(world.now) + ttlMillis * 1_000_000 - scope.driftMicros * 1_000;
   }
 
-  /** The tokens of all leases that exclude the attempt's. */
-  private long[] heldTokens(ExplorerWorld world, int attempt) {
-    long[] tokens = new long[scope.attempts];
-    for (int other = 0; other < tokens.length; other++) {
-      boolean counts = scope.exclude(attempt, other) && !scope.isForeign(other);
-      tokens[other] = counts ? header(world, other).claim().held() : 0;
+  private void checkToken(ExplorerWorld world, int attempt, long token, long floor) {
+    String owner = scope.ownerName(attempt);
+    Invariants.tokenIsNewAndHighest(owner, token, floor, new long[0]);
+    for (Claim other : held(world, attempt)) {
+      Invariants.tokenIsOfNoOther(owner, token, other.first(), other.held());
     }
-    return tokens;
+  }
+
+  /** What the other owners whose leases exclude the attempt's have acquired. */
+  private List<Claim> held(ExplorerWorld world, int attempt) {
+    List<Claim> claims = new ArrayList<>();
+    for (int other = 0; other < scope.attempts; other++) {
+      boolean counts = other != attempt && scope.exclude(attempt, other);
+      if (counts && !scope.isForeign(other)) {
+        claims.add(header(world, other).claim());
+      }
+    }
+    return claims;
   }
 
   private long highestHeld(ExplorerWorld world, int attempt) {
     long highest = scope.heldBefore;
-    for (long token : heldTokens(world, attempt)) {
-      highest = Math.max(highest, token);
+    for (Claim claim : held(world, attempt)) {
+      highest = Math.max(highest, claim.held());
     }
     return highest;
   }

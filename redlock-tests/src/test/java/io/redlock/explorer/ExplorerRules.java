@@ -7,6 +7,9 @@ import io.redlock.protocol.TenureRules;
 /** The rules of production. What is random or short there takes no time here. */
 class ExplorerRules extends TenureRules {
 
+  /** How far the first token of a lease lies below the last that it may be passed on with. */
+  static final long TOKENS_TO_PASS = 3;
+
   private static final long NEVER_NANOS = Long.MAX_VALUE / 2;
 
   private static final Surroundings NONE =
@@ -43,6 +46,16 @@ class ExplorerRules extends TenureRules {
   /** Returns the nodes to release on although the round succeeded, as bits. */
   int releasedWhenHeld(AcquireRound round) {
     return 0; // R4
+  }
+
+  /** Returns the token to which a lease with this one is passed on. */
+  long nextToken(long token) {
+    return token + 1; // P2
+  }
+
+  @Override
+  protected long firstToken(AcquireRound round) {
+    return round.firstToken(TOKENS_TO_PASS);
   }
 
   /** At once. */

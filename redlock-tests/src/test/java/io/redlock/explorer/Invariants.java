@@ -39,6 +39,12 @@ final class Invariants {
     }
   }
 
+  /** Another owner's lease had the first token, and was passed on up to the last. */
+  static void tokenIsOfNoOther(String owner, long token, long first, long last) {
+    check(
+        token < first || token > last, ExplorerInvariant.I3, () -> owner + ": " + token + " twice");
+  }
+
   static void releasedOwnerIsNotStored(String owner, boolean isBuried, boolean isStored) {
     check(!isBuried || !isStored, ExplorerInvariant.I5, () -> owner + " is stored again");
   }

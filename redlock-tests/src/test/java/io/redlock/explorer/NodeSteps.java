@@ -201,9 +201,10 @@ final class NodeSteps {
         message.tag() > 0
             && message.tag() < scope.rounds
             && (reply.kind() == Kind.HELD || reply.kind() == Kind.STALE);
+    boolean passes = scope.passes > 0 && reply.kind() == Kind.GRANTED;
     boolean ends = reply.kind() == Kind.HELD && reply.remainingMillis() >= 0;
     return new NodeReply(
-        reply.kind(), outbids ? reply.counter() : 0, ends ? 0 : -1, "", "", null, null);
+        reply.kind(), outbids || passes ? reply.counter() : 0, ends ? 0 : -1, "", "", null, null);
   }
 
   /** Whether the node is up to date with its own clock, has lost nothing, or has got over it. */

@@ -50,6 +50,7 @@ final class Scope {
   int withdrawals;
   int losses;
   int shortages;
+  int passes;
   int clockFaults;
   long gainMicros;
   boolean isAheadAtFirst;
@@ -367,6 +368,19 @@ final class Scope {
     return this;
   }
 
+  /** How often a lease is passed on. */
+  Scope passes(int most) {
+    passes = most;
+    return this;
+  }
+
+  /** The token to which a lease with this one is passed on. */
+  long nextToken(long token) {
+    return clientRules.with(rounds) instanceof ExplorerRules rules
+        ? rules.nextToken(token)
+        : token + 1;
+  }
+
   /**
    * How often a client is suspended, its monotonic clock with it, or has its wall clock set back.
    */
@@ -443,7 +457,12 @@ final class Scope {
   Tenure tenure(int attempt) {
     ClientRules rules = isShared(attempt) ? readerRules : clientRules;
     return new Tenure(
-        rules.with(rounds), Quorum.of(NODES), isFair(attempt), false, isShared(attempt));
+        rules.with(rounds),
+        Quorum.of(NODES),
+        isFair(attempt),
+        false,
+        isShared(attempt),
+        passes > 0);
   }
 
   /** Returns the nodes on which a client is released although its round succeeded, as bits. */

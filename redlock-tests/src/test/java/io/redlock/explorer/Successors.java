@@ -1,6 +1,7 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.Catalog.Answer;
+import io.redlock.explorer.Catalog.Claim;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
@@ -206,6 +207,7 @@ final class Successors {
     if (scope.isDriven && header.client().phase() == Phase.HOLDING) {
       resets(attempt);
     }
+    pass(attempt, header.claim());
     switch (header.client().phase()) {
       case NEW -> start(attempt);
       case ACQUIRING -> {
@@ -290,6 +292,16 @@ final class Successors {
       for (int ahead : scope.aheadMicros) {
         begin(attempt, " begins");
         clients.start(next, attempt, ticks, ahead);
+        done();
+      }
+    }
+  }
+
+  /** Returns as if nothing had happened if the lease cannot be passed on. */
+  private void pass(int attempt, Claim claim) {
+    if (claim.held() != 0 && claim.held() - claim.first() < scope.passes) {
+      begin(() -> owner(attempt) + " passes its lease on");
+      if (clients.pass(next, attempt)) {
         done();
       }
     }

@@ -59,7 +59,7 @@ class MarkdownTest {
 
   private static final Pattern RULE = Pattern.compile("(?m)^- \\*\\*([A-Z]\\d+)\\*\\*");
   private static final Pattern COMMENT = Pattern.compile("(?m)(?://|--|^ *(?:/\\*)?\\*).*$");
-  private static final Pattern RULE_ID = Pattern.compile("\\b[AEFGLMNQRSTX]\\d{1,2}\\b");
+  private static final Pattern RULE_ID = Pattern.compile("\\b[AEFGLMNPQRSTX]\\d{1,2}\\b");
 
   /**
    * A rule of the protocol can be found by its id: in the script and the model, if it is a node's.

@@ -31,6 +31,7 @@ final class Campaign {
   private long reads;
   private long served;
   private long queued;
+  private long passed;
   private long longestFreeNanos;
 
   private Campaign(String what, LongFunction<SimPlan> plans) {
@@ -70,6 +71,7 @@ final class Campaign {
     reads += checker.readers.reads();
     served += checker.fair.served();
     queued += checker.fair.queued();
+    passed += checker.holds.passed();
     longestFreeNanos = Math.max(longestFreeNanos, checker.permits.longestFreeNanos());
     if (++seeds % SEEDS_PER_REPORT == 0) {
       System.out.println(summary());
@@ -90,6 +92,11 @@ final class Campaign {
     return queued;
   }
 
+  /** How many leases were passed on from another caller of the process. */
+  long passed() {
+    return passed;
+  }
+
   /** The longest time for which a name was free while somebody waited for any one of several. */
   long longestFreeNanos() {
     return longestFreeNanos;
@@ -106,7 +113,8 @@ final class Campaign {
     return String.format(
         Locale.ROOT,
         "simulation, %s: %d seeds, %.1f million events, %.1f simulated hours with %.2f hours of %d"
-            + " leases, %d of them to read and %d in turn, %d waited in turn, %.0f simulated"
+            + " leases, %d of them to read, %d passed on"
+            + " and %d in turn, %d waited in turn, %.0f simulated"
             + " seconds per second, %d updates lost where tokens are not checked and none where"
             + " they are, faults %s, no violation",
         what,
@@ -116,6 +124,7 @@ final class Campaign {
         heldNanos / 3.6e12,
         leases,
         reads,
+        passed,
         served,
         queued,
         simulatedSeconds / cpuSeconds,

@@ -304,7 +304,7 @@ class CheckerTest {
           }
         }
         case "extending" -> checker.work.extending(holds.get(process));
-        case "over" -> checker.work.ended(holds.get(process));
+        case "over" -> checker.work.ended(holds.get(process), true);
         case "stall" ->
             new SimScheduler(process)
                 .schedule(() -> process.standStill(number(words, 2) * SimPlan.MILLI), 0);

@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
@@ -27,7 +28,10 @@ final class HoldChecks {
   private record Round(
       NodeRequest request, long beganNanos, long monotonicEndNanos, long wallEndMicros) {}
 
-  private record RoundKey(SimProcess process, long token, List<String> names) {}
+  private record RoundKey(SimProcess process, List<String> names) {}
+
+  /** How far the token of a lease may lie below that of the round that it rests on. */
+  private static final long TOKENS_BELOW = 4_095;
 
   /** Leases in the order in which they were acquired. */
   private static final class Sequence {
@@ -71,7 +75,7 @@ final class HoldChecks {
   private final SimPlan plan;
   private final NodeChecks nodes;
   private final FairChecks fair;
-  private final Map<RoundKey, List<Round>> rounds = new HashMap<>(); // callers may agree by chance
+  private final Map<RoundKey, NavigableMap<Long, List<Round>>> rounds = new HashMap<>(); // by token
   private final Map<String, Round> lastExtends = new HashMap<>();
   private @Nullable NodeRequest lastRequest;
   private final Map<String, Long> lastAsked = new HashMap<>();
@@ -79,6 +83,7 @@ final class HoldChecks {
   private final List<History> contested = new ArrayList<>();
   private final List<SimHold> all = new ArrayList<>();
   private final Map<String, SimHold> byOwner = new HashMap<>();
+  private long passed;
 
   HoldChecks(SimWorld world, NodeChecks nodes, FairChecks fair) {
     this.world = world;
@@ -96,8 +101,10 @@ final class HoldChecks {
     lastRequest = request;
     lastAsked.put(request.owner(), world.nowNanos());
     if (request instanceof NodeRequest.Grant grant) {
-      RoundKey key = new RoundKey(process, request.token(), request.names());
-      List<Round> known = rounds.computeIfAbsent(key, k -> new ArrayList<>(1));
+      List<Round> known = // callers may agree by chance
+          rounds
+              .computeIfAbsent(new RoundKey(process, request.names()), k -> new TreeMap<>())
+              .computeIfAbsent(request.token(), token -> new ArrayList<>(1));
       if (known.isEmpty() || known.get(known.size() - 1).request != request) {
         known.add(round(process, request, grant.ttlMillis()));
       }
@@ -137,6 +144,11 @@ final class HoldChecks {
     return byOwner.get(owner);
   }
 
+  /** How many leases were passed on to. */
+  long passed() {
+    return passed;
+  }
+
   List<SimHold> all() {
     return all;
   }
@@ -161,20 +173,28 @@ final class HoldChecks {
       long token,
       boolean shared,
       LongSupplier remainingNanos) {
-    Round round = bestRound(new RoundKey(process, token, names));
+    Round round = bestRound(process, names, token);
     String owner = round == null ? "nobody" : round.request.owner();
+    long granting = round == null ? token : round.request.token();
     SimHold hold =
-        new SimHold(process, names, owner, token, shared, world.nowNanos(), remainingNanos);
+        new SimHold(
+            process, names, owner, token, granting, shared, world.nowNanos(), remainingNanos);
     all.add(hold);
-    byOwner.put(owner, hold);
+    SimHold former = byOwner.put(owner, hold);
+    if (former != null) {
+      hold.freedNanos = former.freedNanos;
+      passed++;
+    }
     world.note(token, () -> hold + " begins");
-    int granted = nodes.grants(owner, token);
+    int granted = nodes.grants(owner, granting);
     if (round == null || !process.quorum.isReachedBy(granted)) {
       world.violated(
           SimInvariant.I9,
           () -> hold + " rests on " + Integer.bitCount(granted) + " servers of " + plan.nodes);
     }
-    long beganNanos = round == null ? world.nowNanos() : round.beganNanos;
+    // One that was passed on is in order with all others as long as it is valid.
+    boolean isInOrder = former != null && plan.keepsTimingAssumptions() && hold.isValid();
+    long beganNanos = round == null || isInOrder ? world.nowNanos() : round.beganNanos;
     for (String name : names) {
       History history = histories.computeIfAbsent(name, n -> new History());
       checkToken(history, hold, beganNanos);
@@ -186,21 +206,31 @@ final class HoldChecks {
   }
 
   /**
-   * Of the rounds that a lease may rest on, the one that most servers granted; two readers of a
-   * process may have the same token.
+   * Of the rounds that a lease may rest on, the one that most servers granted, and of these the one
+   * with the lowest token; two readers of a process may have the same token.
    */
-  private @Nullable Round bestRound(RoundKey key) {
+  private @Nullable Round bestRound(SimProcess process, List<String> names, long token) {
     Round best = null;
     int most = -1;
-    for (Round round : rounds.getOrDefault(key, List.of())) {
-      int granted = Integer.bitCount(nodes.grants(round.request.owner(), key.token));
+    for (Round round : rounds(process, names, token)) {
+      int granted = Integer.bitCount(nodes.grants(round.request.owner(), round.request.token()));
       boolean isTaken = round.request.shared() && byOwner.containsKey(round.request.owner());
-      if (granted > most && !isTaken) {
+      boolean isPassed = round.request.token() != token;
+      if ((isPassed ? granted > process.quorum.nodes() / 2 : true) && granted > most && !isTaken) {
         most = granted;
         best = round;
       }
     }
     return best;
+  }
+
+  private List<Round> rounds(SimProcess process, List<String> names, long token) {
+    NavigableMap<Long, List<Round>> all = rounds.get(new RoundKey(process, names));
+    return all == null
+        ? List.of()
+        : all.subMap(token, true, token + TOKENS_BELOW, true).values().stream()
+            .flatMap(List::stream)
+            .toList();
   }
 
   private void checkToken(History history, SimHold hold, long beganNanos) {
@@ -275,16 +305,16 @@ final class HoldChecks {
     }
   }
 
-  /** The token of the last lease on a name; 0 if there was none. */
+  /** The token of the owner of the last lease on a name; 0 if there was none. */
   long lastToken(String name) {
     SimHold last = histories.computeIfAbsent(name, n -> new History()).all.last;
-    return last == null ? 0 : last.token;
+    return last == null ? 0 : last.ownerToken;
   }
 
   /** An operator was told that no majority holds the name for the leases there were. */
   void setFree(String name, long askedNanos, long token) {
     for (SimHold hold : histories.computeIfAbsent(name, n -> new History()).live) {
-      boolean isMeant = token == 0 || token == hold.token;
+      boolean isMeant = token == 0 || token == hold.ownerToken;
       if (isMeant && hold.doneNanos < askedNanos && hold.freedNanos < 0) {
         hold.freedNanos = world.nowNanos();
       }
@@ -362,15 +392,12 @@ final class HoldChecks {
     world.after(GRACE_NANOS, () -> look(hold));
   }
 
-  private static RoundKey key(SimHold hold) {
-    return new RoundKey(hold.process, hold.token, hold.names);
-  }
-
   /** The lease must not call itself valid beyond what the rounds behind it can carry. */
   private void checkGoodUntil(SimHold hold) {
     Round best = null;
-    for (Round round : rounds.getOrDefault(key(hold), List.of())) {
-      if (hold.shared || round.request.owner().equals(hold.owner)) {
+    for (Round round : rounds(hold.process, hold.names, hold.token)) {
+      boolean isAlike = hold.shared && round.request.token() == hold.token;
+      if (isAlike || round.request.owner().equals(hold.owner)) {
         Round extend = lastExtends.get(round.request.owner());
         Round its = extend == null ? round : later(round, extend);
         best = best == null ? its : later(best, its);

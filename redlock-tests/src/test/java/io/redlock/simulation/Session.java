@@ -62,7 +62,9 @@ final class Session {
     if (atRest) {
       return;
     }
-    if (plan.permits) {
+    if (plan.isHot) {
+      acquire(hotRequest());
+    } else if (plan.permits) {
       acquire(
           LeaseRequest.anyOf(plan.names(), someTtl())
               .waitUpTo(Duration.ofNanos(random.spread(SimPlan.MILLI, plan.maxWaitNanos))));
@@ -90,6 +92,19 @@ final class Session {
               Duration.ofNanos(random.spread(plan.maxTtlNanos() / 2, 4 * plan.maxTtlNanos())));
     }
     return maybeFair(maybeShared(request));
+  }
+
+  /** Most are alike, so that a lease can be passed on. */
+  private LeaseRequest hotRequest() {
+    Duration ttl = random.percent(5) ? someTtl() : plan.maxTtl();
+    LeaseRequest request = LeaseRequest.of("r0", ttl);
+    if (random.percent(95)) {
+      request = request.waitUpTo(Duration.ofNanos(random.spread(SimPlan.MILLI, plan.maxWaitNanos)));
+    }
+    if (random.percent(10)) {
+      request = request.renewFor(plan.maxTtl().multipliedBy(3));
+    }
+    return random.percent(2) ? request.fair() : request;
   }
 
   private LeaseRequest maybeShared(LeaseRequest request) {
@@ -193,9 +208,13 @@ final class Session {
       hold.names.forEach(checker.readers::written);
     }
     if (request.renewFor().isEmpty()) {
-      lease.ended().thenAccept(end -> checker.work.ended(hold));
+      lease.ended().thenAccept(end -> checker.work.ended(hold, !end.lost()));
     }
-    proceed(hold, lease, random.nextInt(5));
+    if (plan.isHot && random.percent(95)) {
+      workForAMoment(hold, lease);
+    } else {
+      proceed(hold, lease, random.nextInt(5));
+    }
   }
 
   private void proceed(SimHold hold, Lease lease, int steps) {
@@ -228,6 +247,18 @@ final class Session {
           } else {
             next.run();
           }
+        });
+  }
+
+  private void workForAMoment(SimHold hold, Lease lease) {
+    Read read = checker.resource("r0").read(hold.token);
+    later(
+        random.spread(1_000, SimPlan.MILLI),
+        () -> {
+          if (lease.isValid()) {
+            checker.resource("r0").write(read);
+          }
+          release(lease);
         });
   }
 

@@ -10,6 +10,7 @@ final class SimHold {
   final List<String> names;
   final String owner;
   final long token;
+  final long ownerToken; // on the nodes
   final boolean shared;
   final long doneNanos;
   private final LongSupplier remainingNanos;
@@ -30,6 +31,7 @@ final class SimHold {
       List<String> names,
       String owner,
       long token,
+      long ownerToken,
       boolean shared,
       long doneNanos,
       LongSupplier remainingNanos) {
@@ -37,6 +39,7 @@ final class SimHold {
     this.names = names;
     this.owner = owner;
     this.token = token;
+    this.ownerToken = ownerToken;
     this.shared = shared;
     this.doneNanos = doneNanos;
     this.remainingNanos = remainingNanos;

@@ -76,6 +76,7 @@ final class SimPlan {
   boolean assumesTiming; // leases are held to their word though a fault breaks what they assume
   @Nullable Change change; // of the masters, in the run
   long setBackNanos; // all clocks, from the commit until it gets calm
+  boolean isHot; // callers want one name for a moment each, again and again
   boolean permits; // callers ask for any one of the names, and nothing else
   Set<SimInvariant> unchecked = EnumSet.noneOf(SimInvariant.class);
   EnumSet<SimFault> faults = EnumSet.noneOf(SimFault.class);
@@ -310,6 +311,20 @@ final class SimPlan {
     maxWaitNanos = 5 * maxTtlNanos();
     thinkNanos = maxTtlNanos() / 8;
     chaosNanos = 20_000 * MILLI;
+    return this;
+  }
+
+  /** A few clients, each with many callers who want the same name for a moment. */
+  SimPlan hot() {
+    isHot = true;
+    resources = 1;
+    clients = Math.min(clients, 3);
+    sessions = 6;
+    maxWaitNanos = 5 * maxTtlNanos();
+    thinkNanos = MILLI / 2;
+    if (seed % 2 == 0) {
+      faults.add(SimFault.SET_FREE);
+    }
     return this;
   }
 

@@ -2,6 +2,7 @@ package io.redlock.simulation;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
 import io.redlock.testkit.Pinned;
@@ -29,6 +30,16 @@ class SimulationTest {
   @Tag("long")
   void nothingIsViolatedInAHundredThousandRuns() {
     Campaign.run("any faults", Seeds.of("simulation.seeds", 100_000), SimPlan::of);
+  }
+
+  @Test
+  @Tag("budget")
+  void nothingIsViolatedWhereLeasesArePassedOn() {
+    List<Long> seeds = Seeds.of("simulation.hotSeeds", 20, 100);
+    Campaign disturbed = Campaign.run("hot, any faults", seeds, seed -> SimPlan.of(seed).hot());
+    assertTrue(disturbed.passed() > disturbed.leases() / 4, "hardly a lease was passed on");
+    Campaign calm = Campaign.run("hot, no faults", seeds, seed -> SimPlan.of(seed).hot().only());
+    assertTrue(calm.passed() > calm.leases() / 2, "hardly a lease was passed on");
   }
 
   /** Each of these seeds has found a defect; what it was is told beside it. */

@@ -84,10 +84,11 @@ final class WorkChecks {
     }
   }
 
-  /** A lease that does not renew itself has ended. */
-  void ended(SimHold hold) {
+  /** A lease that does not renew itself has ended; perhaps it was passed on to one that does. */
+  void ended(SimHold hold, boolean isReleased) {
     Work work = byOwner.get(hold.owner);
-    if (work == null) {
+    boolean mayBePassed = isReleased && hold.token < hold.ownerToken;
+    if (work == null || mayBePassed) {
       return;
     }
     int lost = losses(hold.process).told - work.lossesBefore;

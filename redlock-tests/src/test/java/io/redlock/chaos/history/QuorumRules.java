@@ -6,16 +6,21 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 
 /** What holders were told, against what nodes have executed: I2, I9. */
 final class QuorumRules {
 
+  /** How far the token of a lease that may be passed on lies below its owner's, at most. */
+  private static final long TOKENS_TO_PASS = 4_095;
+
   private record Round(String owner, long token) {}
 
   private final Majorities majorities;
-  private final Map<Long, List<Exchange>> byToken = new HashMap<>();
+  private final NavigableMap<Long, List<Exchange>> byToken = new TreeMap<>();
   private final Findings findings;
 
   private QuorumRules(History history, List<Exchange> exchanges, Findings findings) {
@@ -33,7 +38,7 @@ final class QuorumRules {
   private void check(ObservedHold hold) {
     Set<String> most = Set.of();
     Map<Round, Set<String>> granted = new HashMap<>();
-    for (Exchange exchange : byToken.getOrDefault(hold.token, List.of())) {
+    for (Exchange exchange : exchanges(hold)) {
       if (exchange.verdict().equals("GRANT")
           && exchange.resources().equals(hold.resources)
           && exchange.answeredNanos() <= hold.heldNanos) {
@@ -49,9 +54,12 @@ final class QuorumRules {
       findings.add(SimInvariant.I9, hold.heldNanos, what);
       return;
     }
-    // Readers may have equal tokens: which round was this one's, nobody wrote down.
+    // A token below its owner's belongs to the lease that was granted next. Readers may have equal
+    // tokens: which round was this one's, nobody wrote down.
+    long least = granted.keySet().stream().mapToLong(Round::token).min().orElseThrow();
+    granted.keySet().removeIf(round -> round.token > least);
     List<Finding> late = new ArrayList<>();
-    granted.keySet().forEach(round -> deadline(hold, round.owner).ifPresent(late::add));
+    granted.keySet().forEach(round -> deadline(hold, round).ifPresent(late::add));
     if (late.size() == granted.size()) {
       findings.add(SimInvariant.I2, late.get(0).atNanos(), late.get(0).what());
     }
@@ -65,14 +73,22 @@ final class QuorumRules {
     return hold.ttlMillis * RunSettings.MILLI / 100 + RunSettings.MILLI;
   }
 
+  /** What may have given the lease its token, by token. */
+  private List<Exchange> exchanges(ObservedHold hold) {
+    long most = hold.isShared ? hold.token : hold.token + TOKENS_TO_PASS;
+    return byToken.subMap(hold.token, true, most, true).values().stream()
+        .flatMap(List::stream)
+        .toList();
+  }
+
   /** A request begins before it arrives anywhere: so much is certain of when a round began. */
-  private Optional<Finding> deadline(ObservedHold hold, String owner) {
+  private Optional<Finding> deadline(ObservedHold hold, Round round) {
     long first = Long.MAX_VALUE;
     List<Long> extends_ = new ArrayList<>();
-    for (Exchange exchange : byToken.get(hold.token)) {
-      if (exchange.owner().equals(owner) && exchange.operation().equals("grant")) {
+    for (Exchange exchange : byToken.get(round.token)) {
+      if (exchange.owner().equals(round.owner) && exchange.operation().equals("grant")) {
         first = Math.min(first, exchange.arrivedNanos());
-      } else if (exchange.owner().equals(owner) && exchange.operation().equals("extend")) {
+      } else if (exchange.owner().equals(round.owner) && exchange.operation().equals("extend")) {
         extends_.add(exchange.arrivedNanos());
       }
     }

@@ -78,6 +78,7 @@ public final class RedlockEndpoint {
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("resources", printable(lease.resources()));
     fields.put("fencingToken", lease.fencingToken());
+    fields.put("mastersToken", lease.mastersToken());
     fields.put("heldFor", lease.heldFor());
     fields.put("remaining", lease.remaining());
     fields.put("shared", lease.shared());
