@@ -5,6 +5,8 @@ import io.redlock.protocol.Ballot;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.Footprint;
+import io.redlock.protocol.LeaseTerms;
+import io.redlock.protocol.Passing;
 import io.redlock.protocol.TenureRules;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -202,6 +204,87 @@ final class BrokenTenures {
     int withdrawsFrom(int released) {
       return 0;
     }
+  }
+
+  /** Takes the tokens above the lowest counter that a grant named. */
+  static TenureRules passesAboveTheLowest(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected AcquireRound counted(AcquireRound round, int node, NodeReply reply) {
+        AcquireRound after = super.counted(round, node, reply);
+        boolean isLower = reply.kind() == Kind.GRANTED && round.wasGrantedAnywhere();
+        return isLower ? above(after, Math.min(round.highestBefore(), reply.counter())) : after;
+      }
+    };
+  }
+
+  private static AcquireRound above(AcquireRound round, long counter) {
+    return new AcquireRound(
+        round.terms(),
+        round.number(),
+        round.token(),
+        round.startNanos(),
+        round.startWallMicros(),
+        round.highestSeen(),
+        counter,
+        round.ballot());
+  }
+
+  /** Takes no counter for the lowest one. */
+  static TenureRules passesAboveNothing(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected AcquireRound counted(AcquireRound round, int node, NodeReply reply) {
+        AcquireRound after = super.counted(round, node, reply);
+        boolean isUnknown = reply.kind() == Kind.GRANTED && reply.counter() == 0;
+        return isUnknown ? above(after, round.highestBefore()) : after;
+      }
+    };
+  }
+
+  /** Takes the tokens above the counters of its first round, whichever round was granted. */
+  static TenureRules passesAboveTheFirstRound(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected long firstToken(AcquireRound round) {
+        return round.number() == 1 ? super.firstToken(round) : round.token() - TOKENS_TO_PASS;
+      }
+    };
+  }
+
+  /** Passes its lease on above the token that was granted. */
+  static TenureRules passesAboveItsToken(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected boolean mayPass(Passing passing, long next, LeaseTerms terms) {
+        return passing.isHeld() && !passing.extended();
+      }
+    };
+  }
+
+  /** Passes its token on with the lease. */
+  static TenureRules passesTheSameToken(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      long nextToken(long token) {
+        return token;
+      }
+
+      @Override
+      protected boolean mayPass(Passing passing, long next, LeaseTerms terms) {
+        return passing.isHeld();
+      }
+    };
+  }
+
+  /** Passes a lease on that is over. */
+  static TenureRules passesWhatIsOver(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected boolean mayPass(Passing passing, long next, LeaseTerms terms) {
+        return next == passing.token() + 1 && next <= passing.ownerToken();
+      }
+    };
   }
 
   /** Passes its own idea of the time off as the successor of a counter. */

@@ -108,6 +108,15 @@ class ExplorerTest {
         .setFree();
   }
 
+  /** Leases that are passed on twice; the nodes' counters are next to the tokens proposed. */
+  private static Scope passing(String name) {
+    return Scope.of(name)
+        .attempts(2)
+        .aheadMicros(0, 2, 5)
+        .countersAtFirst(999_999, 999_998, 999_990)
+        .passes(2);
+  }
+
   /** On this JDK as on the one on which the file was written. */
   @Test
   void theSameScopeHasTheSameStates() throws IOException {
@@ -174,6 +183,25 @@ class ExplorerTest {
         crowd("2 fair leases, tickets of a tick", 1, 1).ticketTicks(1).horizon(3),
         sets("2 overlapping sets, 2 rounds", AB, BC).rounds(2),
         sets("2 overlapping sets, a cut", AB, BC).aheadMicros(0).cuts(1),
+        passing("2 leases that are passed on"),
+        passing("2 leases that are passed on, a copy").copies(1),
+        passing("2 leases that are passed on, 2 rounds").aheadMicros(0, 2).rounds(2),
+        passing("2 leases that are passed on, a cut").aheadMicros(0, 2).cuts(1),
+        passing("2 leases that are passed on, set free at any moment").aheadMicros(0, 2).setFree(),
+        passing("2 leases of 2 ticks that are passed on")
+            .aheadMicros(0, 2)
+            .grantTicks(2)
+            .horizon(2),
+        passing("2 leases that are passed on, a withdrawal").aheadMicros(0, 2).withdrawals(1),
+        passing("1 lease that is passed on and confirmed, a loss of data")
+            .attempts(1)
+            .aheadMicros(0)
+            .grantTicks(2)
+            .horizon(3)
+            .driven()
+            .losses(1, 2)
+            .extensions(1),
+        sets("2 overlapping sets, leases that are passed on", AB, BC).passes(2),
         sets("2 permits, 2 leases", A, B).aheadMicros(0).grantTicks(2).horizon(2));
   }
 
@@ -186,7 +214,20 @@ class ExplorerTest {
   }
 
   static Stream<Scope> largeScopes() {
-    return Stream.of(extending(), freed(), losing(), differing(), permits("2 permits, 3 attempts"));
+    return Stream.of(
+        passing("3 leases that are passed on").attempts(3).aheadMicros(0, 2),
+        passing("2 leases of 2 ticks that are passed on, an extend, a loss of data")
+            .aheadMicros(0)
+            .grantTicks(2)
+            .extendTicks(2)
+            .horizon(2)
+            .losses(1, 2)
+            .extensions(1),
+        extending(),
+        freed(),
+        losing(),
+        differing(),
+        permits("2 permits, 3 attempts"));
   }
 
   @ParameterizedTest

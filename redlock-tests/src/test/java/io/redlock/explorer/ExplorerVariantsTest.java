@@ -25,14 +25,14 @@ class ExplorerVariantsTest {
       new VariantTable("explorer", "states", ExplorerVariantsTest.class);
 
   @ParameterizedTest
-  @MethodSource({"variants", "readers"})
+  @MethodSource({"variants", "readers", "passes"})
   void brokenRuleIsNoticed(Scope scope) {
     Explorer.search(scope, MOST_STATES).assertNoticed(TABLE);
   }
 
   @AfterAll
   static void finishTable() throws IOException {
-    TABLE.finish(variants().count() + readers().count());
+    TABLE.finish(variants().count() + readers().count() + passes().count());
   }
 
   /** Two clients, keys of two ticks; only what users see is looked for. */
@@ -321,6 +321,31 @@ class ExplorerVariantsTest {
         fair("40d a refusal takes a reader's ticket", R, W)
             .nodes(BrokenReaders::droppingTicketsWhenRefused),
         fair("40e readers wait for readers", R, R).nodes(BrokenReaders::waitingForReaders));
+  }
+
+  /** What breaks a rule for leases that are passed on. */
+  static Stream<Scope> passes() {
+    return Stream.of(
+        passing("42a tokens are passed above the lowest counter that was named")
+            .clients(BrokenTenures::passesAboveTheLowest),
+        passing("42b tokens are passed above a counter that is lost")
+            .horizon(1)
+            .losses(2, 0)
+            .clients(BrokenTenures::passesAboveNothing),
+        passing("42c tokens are passed of a round that nobody counted")
+            .rounds(2)
+            .clients(BrokenTenures::passesAboveTheFirstRound),
+        passing("42d a token is passed above the granted one")
+            .clients(BrokenTenures::passesAboveItsToken),
+        passing("42e a token is passed twice").clients(BrokenTenures::passesTheSameToken),
+        passing("42f a lease is passed on that is over")
+            .horizon(2)
+            .clients(BrokenTenures::passesWhatIsOver));
+  }
+
+  /** Two clients whose leases are passed on, and nodes with counters next to their tokens. */
+  private static Scope passing(String name) {
+    return untimed(name).aheadMicros(0, 2).countersAtFirst(999_999, 999_998, 999_990).passes(2);
   }
 
   /** Readers and writers, keys of two ticks; only what users see is looked for. */

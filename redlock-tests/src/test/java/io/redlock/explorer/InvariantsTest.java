@@ -59,6 +59,16 @@ class InvariantsTest {
   }
 
   @Test
+  void tokenOfALeaseThatWasPassedOnIsNobodyElses() {
+    good(() -> Invariants.tokenIsOfNoOther("A", 4, 5, 7));
+    good(() -> Invariants.tokenIsOfNoOther("A", 8, 5, 7));
+    for (long token = 5; token <= 7; token++) {
+      long its = token;
+      bad(ExplorerInvariant.I3, () -> Invariants.tokenIsOfNoOther("A", its, 5, 7));
+    }
+  }
+
+  @Test
   void counterIsOfTheTimeOrASuccessor() {
     good(() -> Invariants.counterDoesNotRunAhead(10, 10, 0));
     good(() -> Invariants.counterDoesNotRunAhead(21, 10, 20));
