@@ -201,7 +201,8 @@ record WaitingTurns(Report report) {
         String.format(Locale.ROOT, "%.1f", scripts / CONTENDED_TURNS));
   }
 
-  private static long scripts(RedisServer server) {
+  /** Returns how many scripts the server has executed. */
+  static long scripts(RedisServer server) {
     return String.valueOf(server.command("INFO", "commandstats"))
         .lines()
         .filter(line -> line.startsWith("cmdstat_evalsha:"))
