@@ -364,9 +364,11 @@ final class LaneConnection {
       NodeLook look = answer.look();
       answer = NodeReply.looked(look.doubted(doubt(call.script, look.doubt(), nowNanos)));
     }
-    if (call.invocation().hasTicket()
-        && (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT)) {
-      effects.accept(shell::listen);
+    if (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT) {
+      String client = call.invocation().waitingClient();
+      if (client != null) {
+        effects.accept(() -> shell.listen(client));
+      }
     }
     health.answered(call.script, answer, nowNanos - call.sinceNanos, nowNanos);
     return answer;

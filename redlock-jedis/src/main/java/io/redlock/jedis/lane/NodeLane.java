@@ -171,9 +171,6 @@ public final class NodeLane implements LockNode {
     }
 
     Pending send(NodeRequest request, int slot, ReplyHandler handler) {
-      if (request instanceof NodeRequest.Grant grant && grant.ticket() != null) {
-        wakes.expect(grant.ticket().client());
-      }
       Request call = encode(request, slot, handler);
       if (call == null) {
         return refuse(FAILED, slot, handler);
@@ -322,8 +319,8 @@ public final class NodeLane implements LockNode {
     }
 
     @Override
-    public void listen() {
-      wakes.need();
+    public void listen(String client) {
+      wakes.need(client);
     }
 
     @Override

@@ -13,7 +13,6 @@ import redis.clients.jedis.CommandArguments;
 final class WakeListener extends MachineShell<WakeMachine> {
 
   private final WakeMachine machine;
-  private volatile @Nullable String client;
 
   WakeListener(
       String node,
@@ -32,19 +31,9 @@ final class WakeListener extends MachineShell<WakeMachine> {
     return machine;
   }
 
-  /** Sets the name of the client that owns the waiters. */
-  void expect(String theClient) {
-    if (client == null) {
-      client = theClient;
-    }
-  }
-
-  /** Takes note that a fair waiter was refused and waits for a wake-up. */
-  void need() {
-    String whose = client;
-    if (whose != null) {
-      step((each, nowNanos) -> each.need(whose, nowNanos));
-    }
+  /** Takes note that a fair waiter of this client was refused and waits for a wake-up. */
+  void need(String client) {
+    step((each, nowNanos) -> each.need(client, nowNanos));
   }
 
   void close() {

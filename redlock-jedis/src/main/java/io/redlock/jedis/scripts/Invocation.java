@@ -54,8 +54,10 @@ public final class Invocation {
     return Objects.requireNonNull(request).names().get(number);
   }
 
-  /** Returns true if it grants in turn, so that its caller may be woken. */
-  public boolean hasTicket() {
-    return request instanceof NodeRequest.Grant grant && grant.ticket() != null;
+  /** Returns the client to wake if it grants in turn; null otherwise. */
+  public @Nullable String waitingClient() {
+    return request instanceof NodeRequest.Grant grant && grant.ticket() != null
+        ? grant.ticket().client()
+        : null;
   }
 }

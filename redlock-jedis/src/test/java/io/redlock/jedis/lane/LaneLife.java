@@ -601,7 +601,8 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   }
 
   @Override
-  public void listen() {
+  public void listen(String client) {
+    assertEquals("client", client);
     came.add("listen");
   }
 

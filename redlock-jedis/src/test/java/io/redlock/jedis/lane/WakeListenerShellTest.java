@@ -13,7 +13,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -51,10 +50,8 @@ class WakeListenerShellTest implements LockNode.Observer {
     heard.add("wake " + waiter);
   }
 
-  @BeforeEach
-  void expect() {
-    listener.expect("client");
-    listener.expect("somebody else");
+  private void need() {
+    listener.need("client");
   }
 
   private FakeWire listen() {
@@ -64,14 +61,8 @@ class WakeListenerShellTest implements LockNode.Observer {
   }
 
   @Test
-  void withoutAClientThereIsNobodyToWake() {
-    new WakeListener("n", net, FakeNet.settings(Duration.ofMillis(100)), time, time, this).need();
-    assertEquals(List.of(), net.lines);
-  }
-
-  @Test
   void connectionIsSubscribedAndProbedAndEnded() {
-    listener.need();
+    need();
     FakeWire wire = listen();
     assertEquals(List.of(List.of("SUBSCRIBE", "redlock:wake:client")), wire.due);
     wire.line.received(TestNode.texts("message", "redlock:wake:client", "17"));
@@ -95,7 +86,7 @@ class WakeListenerShellTest implements LockNode.Observer {
   @Test
   void dialThatThrowsIsTriedAgain() {
     net.dialThrows.set(new IllegalStateException("test"));
-    listener.need();
+    need();
     assertEquals(0, net.lines.size());
     time.passMillis(40);
     assertEquals(1, net.lines.size());
@@ -105,7 +96,7 @@ class WakeListenerShellTest implements LockNode.Observer {
 
   @Test
   void attemptThatFailsIsTriedAgain() {
-    listener.need();
+    need();
     net.lines.get(0).lost(new IOException("refused"));
     time.passMillis(39);
     assertEquals(1, net.lines.size());
@@ -115,7 +106,7 @@ class WakeListenerShellTest implements LockNode.Observer {
 
   @Test
   void tickThatIsLostIsPlannedAgain() {
-    listener.need();
+    listener.need("client");
     net.lines.get(0).lost(new IOException("refused"));
     time.close(); // loses it
     time.passMillis(2_000);
@@ -126,7 +117,7 @@ class WakeListenerShellTest implements LockNode.Observer {
 
   @Test
   void writeThatThrowsCostsTheConnection() {
-    listener.need();
+    need();
     net.flushThrows.set(new OutOfMemoryError("test"));
     FakeWire wire = net.connect();
     assertEquals(List.of(false), wire.ends);
@@ -136,7 +127,7 @@ class WakeListenerShellTest implements LockNode.Observer {
 
   @Test
   void connectionThatIsLostIsMadeAnew() {
-    listener.need();
+    need();
     listen().line.lost(new IOException("reset"));
     assertEquals(2, net.lines.size());
   }
@@ -147,7 +138,7 @@ class WakeListenerShellTest implements LockNode.Observer {
   void listenerListensAgainAfterMemoryWasShort(int step) {
     List<Runnable> life =
         List.of(
-            listener::need,
+            this::need,
             this::listen,
             () -> time.passMillis(1_000),
             () -> net.wires.get(0).line.received(SUBSCRIBED),
@@ -162,7 +153,7 @@ class WakeListenerShellTest implements LockNode.Observer {
     time.shortage = null;
     heard.clear();
     for (int second = 0; second < 60 && heard.isEmpty(); second++) {
-      listener.need();
+      need();
       listener.check();
       time.passMillis(1_000);
       if (!isEveryLineKnown()) {
@@ -183,7 +174,7 @@ class WakeListenerShellTest implements LockNode.Observer {
 
   @Test
   void listenerThatIsClosedWhileItProbesTheNodeUnsubscribesAfterwards() {
-    listener.need();
+    need();
     FakeWire wire = listen();
     net.everywhere = this::closeOnce; // while it writes
     time.passMillis(1_000);
@@ -192,7 +183,7 @@ class WakeListenerShellTest implements LockNode.Observer {
 
   @Test
   void stepThatOvertakesAnotherWritesAfterIt() {
-    listener.need();
+    need();
     FakeWire wire = listen();
     time.onSchedule = this::closeOnce; // once it is decided to probe, and before it is done
     time.passMillis(1_000);
@@ -216,10 +207,10 @@ class WakeListenerShellTest implements LockNode.Observer {
     List<Boolean> asked = new ArrayList<>();
     net.everywhere =
         () -> {
-          CompletableFuture.runAsync(listener::need).orTimeout(60, TimeUnit.SECONDS).join();
+          CompletableFuture.runAsync(this::need).orTimeout(60, TimeUnit.SECONDS).join();
           asked.add(true);
         };
-    listener.need();
+    need();
     FakeWire wire = listen();
     time.passMillis(1_000);
     listener.close();

@@ -42,7 +42,6 @@ class WakeListenerTest {
       pool = NodePools.open(address, null, "test", POOLED_TIMEOUT);
       Dialer dialer = new JedisDialer("redlock-wake-n", pool, false, settings);
       listener = new WakeListener("n", dialer, settings, ticker, scheduler, this);
-      listener.expect("client");
     }
 
     @Override
@@ -84,7 +83,7 @@ class WakeListenerTest {
     FakeScheduler scheduler = new FakeScheduler(ticker);
     try (Bed bed = new Bed(ticker, scheduler)) {
       assertEquals(0, bed.publish("1"), "nobody has waited");
-      bed.listener.need();
+      bed.listener.need("client");
       bed.awaitHeard("listening");
       for (int second = 1; second < 10; second++) {
         scheduler.runFor(Duration.ofSeconds(1));
@@ -96,7 +95,7 @@ class WakeListenerTest {
       bed.awaitGivenBack();
       assertEquals(0, bed.publish("10"));
       bed.heard.clear();
-      bed.listener.need();
+      bed.listener.need("client");
       bed.awaitHeard("listening");
       assertEquals(1, bed.publish("11"));
       bed.awaitHeard("listening", "wake 11");
@@ -108,11 +107,11 @@ class WakeListenerTest {
     FakeTicker ticker = new FakeTicker();
     FakeScheduler scheduler = new FakeScheduler(ticker);
     try (Bed bed = new Bed(ticker, scheduler)) {
-      bed.listener.need();
+      bed.listener.need("client");
       bed.awaitHeard("listening");
       for (int second = 0; second < 100; second++) {
         scheduler.runFor(Duration.ofSeconds(1));
-        bed.listener.need();
+        bed.listener.need("client");
         assertEquals(1, bed.publish(String.valueOf(second)));
         String wake = "wake " + second;
         Await.until(wake + " is heard", () -> bed.heard.contains(wake));
@@ -125,7 +124,7 @@ class WakeListenerTest {
   void subscriptionThatIsEndedTwiceLeavesNothingInItsConnection() {
     try (Scheduler scheduler = RealTime.scheduler();
         Bed bed = new Bed(RealTime.ticker(), scheduler)) {
-      bed.listener.need();
+      bed.listener.need("client");
       bed.awaitHeard("listening");
       bed.server.pause();
       bed.listener.close();
