@@ -56,6 +56,11 @@ public final class JavaProgram {
     List<String> command = JavaCommand.likeThis(heapMegabytes, LOG + "warn");
     command.add(main.getName());
     command.addAll(List.of(arguments));
+    return start(command, errors);
+  }
+
+  /** The same with a command line of one's own. */
+  public static Running start(List<String> command, Redirect errors) throws IOException {
     return new Running(new ProcessBuilder(command).redirectError(errors).start());
   }
 

@@ -2,6 +2,7 @@ package io.redlock.bench;
 
 import io.redlock.bench.ClosedLoop.Run;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testkit.JavaProgram;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -45,11 +46,8 @@ final class Callers {
   void run(Path docs) throws Exception {
     String home = System.getenv("JAVA25_HOME");
     try (RedisServers servers = RedisServers.start(5);
-        ChildJvm child =
-            new ChildJvm(
-                home == null ? System.getProperty("java.home") : home,
-                Callers.class,
-                servers.addresses())) {
+        JavaProgram.Running child =
+            Jvms.start(home == null ? Jvms.THIS : home, Callers.class, servers.addresses())) {
       child.ask(home == null ? "platform" : "all");
       for (String line = child.answer(); !line.equals(END); line = child.answer()) {
         String[] fields = line.split("\\|");

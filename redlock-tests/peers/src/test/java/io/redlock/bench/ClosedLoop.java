@@ -16,7 +16,7 @@ import org.HdrHistogram.Histogram;
  * Callers that lock and unlock without a pause, each in a thread of its own. A cycle that fails
  * ends the benchmark.
  */
-final class ClosedLoop {
+final class ClosedLoop implements Rounds.Measured<ClosedLoop.Run> {
 
   /** What came of one stretch of time. */
   record Run(long cycles, double seconds, Histogram micros, Counters used) {
@@ -57,7 +57,8 @@ final class ClosedLoop {
     this.masters = masters;
   }
 
-  Run run(Duration time) throws Exception {
+  @Override
+  public Run run(Duration time) throws Exception {
     Stretch stretch = new Stretch(cycles.size());
     List<Thread> callers = cycles.stream().map(cycle -> stretch.caller(cycle, threads)).toList();
     Counters before = Counters.read(masters);

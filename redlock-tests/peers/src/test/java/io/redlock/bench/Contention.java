@@ -1,6 +1,7 @@
 package io.redlock.bench;
 
 import io.redlock.testbed.RedisServers;
+import io.redlock.testkit.JavaProgram;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -50,34 +51,29 @@ record Contention(Report report) {
         peers.entrySet().stream()
             .map(peer -> peer.getKey() + "|" + String.join("|", peer.getValue()))
             .toArray(String[]::new);
-    Map<String, List<Handoffs>> results = new LinkedHashMap<>();
-    List<ChildJvm> processes = new ArrayList<>();
+    List<JavaProgram.Running> processes = new ArrayList<>();
     try {
       for (int i = 0; i < PROCESSES; i++) {
-        processes.add(new ChildJvm(System.getProperty("java.home"), Contender.class, args));
+        processes.add(Jvms.start(Contender.class, args));
       }
+      Map<String, Rounds.Measured<Handoffs>> compared = new LinkedHashMap<>();
       for (String peer : peers.keySet()) {
-        handoffs(processes, peer, rounds.warmUp().toMillis());
+        compared.put(peer, time -> handoffs(processes, peer, time.toMillis()));
       }
-      for (int round = 0; round < rounds.count(); round++) {
-        for (String peer : peers.keySet()) {
-          results
-              .computeIfAbsent(peer, name -> new ArrayList<>())
-              .add(handoffs(processes, peer, rounds.each().toMillis()));
-        }
-      }
-      return results;
+      return rounds.run(compared);
     } finally {
-      processes.forEach(ChildJvm::close);
+      processes.forEach(JavaProgram.Running::close);
     }
   }
 
-  private static Handoffs handoffs(List<ChildJvm> processes, String peer, long millis)
+  private static Handoffs handoffs(List<JavaProgram.Running> processes, String peer, long millis)
       throws Exception {
     long start = System.nanoTime();
-    processes.forEach(process -> process.ask(peer + "|" + millis));
+    for (JavaProgram.Running process : processes) {
+      process.ask(peer + "|" + millis);
+    }
     List<Long> counts = new ArrayList<>();
-    for (ChildJvm process : processes) {
+    for (JavaProgram.Running process : processes) {
       counts.add(Long.parseLong(process.answer()));
     }
     double seconds = (System.nanoTime() - start) / 1e9;

@@ -2,6 +2,7 @@ package io.redlock.bench;
 
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testkit.JavaProgram;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -14,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Distance implements AutoCloseable {
 
-  private final @Nullable ChildJvm proxies;
+  private final JavaProgram.@Nullable Running proxies;
 
-  private Distance(@Nullable ChildJvm proxies) {
+  private Distance(JavaProgram.@Nullable Running proxies) {
     this.proxies = proxies;
   }
 
@@ -25,9 +26,7 @@ final class Distance implements AutoCloseable {
   }
 
   static Distance of(Duration eachWay) throws IOException {
-    String java = System.getProperty("java.home");
-    return new Distance(
-        new ChildJvm(java, DelayProxy.class, Long.toString(eachWay.toNanos() / 1_000)));
+    return new Distance(Jvms.start(DelayProxy.class, Long.toString(eachWay.toNanos() / 1_000)));
   }
 
   /** Returns the port at which others reach the server of that port. */

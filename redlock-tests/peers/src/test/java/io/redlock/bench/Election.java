@@ -1,5 +1,7 @@
 package io.redlock.bench;
 
+import io.redlock.testbed.Signal;
+import io.redlock.testkit.JavaProgram;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,7 +18,7 @@ final class Election implements AutoCloseable {
 
   private final Class<?> program;
   private final String[] addresses;
-  private final List<ChildJvm> candidates = new ArrayList<>();
+  private final List<JavaProgram.Running> candidates = new ArrayList<>();
   private final BlockingQueue<Term> terms = new LinkedBlockingQueue<>();
   private Term current;
 
@@ -37,7 +39,7 @@ final class Election implements AutoCloseable {
 
   /** Starts a candidate, and waits until it campaigns. */
   private void start(int number) throws IOException {
-    ChildJvm jvm = new ChildJvm(System.getProperty("java.home"), program, addresses);
+    JavaProgram.Running jvm = Jvms.start(program, addresses);
     candidates.set(number, jvm);
     jvm.answer();
     Thread reader = new Thread(() -> read(number, jvm), "candidate-" + number);
@@ -45,12 +47,12 @@ final class Election implements AutoCloseable {
     reader.start();
   }
 
-  private void read(int number, ChildJvm jvm) {
+  private void read(int number, JavaProgram.Running jvm) {
     try {
       while (true) {
         terms.add(new Term(number, Long.parseLong(jvm.answer())));
       }
-    } catch (IOException e) {
+    } catch (IOException | AssertionError e) {
       // it was killed
     }
   }
@@ -70,13 +72,13 @@ final class Election implements AutoCloseable {
     return current.beganNanos - strikeNanos;
   }
 
-  private ChildJvm leader() throws InterruptedException {
+  private JavaProgram.Running leader() throws InterruptedException {
     Thread.sleep(500); // its lease is as old as leases are in operation
     return candidates.get(current.candidate);
   }
 
-  long resign() throws InterruptedException {
-    ChildJvm leader = leader();
+  long resign() throws IOException, InterruptedException {
+    JavaProgram.Running leader = leader();
     long now = System.nanoTime();
     leader.ask("resign");
     return gapNanos(now);
@@ -84,26 +86,26 @@ final class Election implements AutoCloseable {
 
   long kill() throws IOException, InterruptedException {
     int struck = current.candidate;
-    ChildJvm leader = leader();
+    JavaProgram.Running leader = leader();
     long now = System.nanoTime();
-    leader.kill();
+    leader.close();
     long gap = gapNanos(now);
     start(struck);
     return gap;
   }
 
   long stop() throws IOException, InterruptedException {
-    ChildJvm leader = leader();
+    JavaProgram.Running leader = leader();
     long now = System.nanoTime();
-    leader.signal("STOP");
+    Signal.STOP.to(leader.process);
     long gap = gapNanos(now);
-    leader.signal("CONT");
+    Signal.CONT.to(leader.process);
     return gap;
   }
 
   @Override
   public void close() {
-    for (ChildJvm candidate : candidates) {
+    for (JavaProgram.Running candidate : candidates) {
       candidate.close();
     }
   }

@@ -1,22 +1,15 @@
 package io.redlock.bench;
 
 import com.sun.management.OperatingSystemMXBean;
-import io.redlock.AcquireResult;
-import io.redlock.ExtendResult;
 import io.redlock.Lease;
-import io.redlock.LeaseEnd;
-import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.RedlockListener;
 import io.redlock.testbed.RedisServers;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
  * What it costs to keep many leases renewed: heap and threads per lease, processor time and
@@ -28,19 +21,12 @@ import java.util.concurrent.atomic.LongAdder;
 final class RenewedLeases {
 
   private static final int LEASES = 10_000;
-  private static final Duration TTL = Duration.ofSeconds(30);
   private static final Duration WATCHED =
       Duration.ofSeconds(
           Math.round(60 * Double.parseDouble(System.getProperty("bench.leases.minutes", "0.5"))));
   private static final int WARM_UP = 1_000;
-  private static final int BATCH = 500;
-  private static final Duration MAX_WAIT = Duration.ofSeconds(10);
-  private static final Duration RENEW_FOR = Duration.ofHours(1);
 
-  private final LongAdder renewed = new LongAdder();
-  private final LongAdder notRenewed = new LongAdder();
-  private final LongAdder lost = new LongAdder();
-
+  private final ManyLeases told = new ManyLeases();
   private final Report report;
 
   RenewedLeases(Report report) {
@@ -49,15 +35,11 @@ final class RenewedLeases {
 
   void run() throws Exception {
     try (RedisServers servers = RedisServers.start(5);
-        Redlock redlock =
-            RedlockPeer.settings(servers.addresses()).listener(new Counter()).build()) {
-      List<Lease> leases = new ArrayList<>(LEASES);
-      acquire(redlock, leases, "warm-up-", WARM_UP);
-      leases.forEach(Lease::close);
-      leases.clear();
+        Redlock redlock = RedlockPeer.settings(servers.addresses()).listener(told).build()) {
+      ManyLeases.acquire(redlock, "warm-up-", WARM_UP).forEach(Lease::close);
       int threadsIdle = threads();
       long heapIdle = liveHeap();
-      acquire(redlock, leases, "resource-", LEASES);
+      List<Lease> leases = ManyLeases.acquire(redlock, "resource-", LEASES);
       long bytesAtFirst = (liveHeap() - heapIdle) / LEASES;
       List<String> renewals = measureRenewals();
       int threads = ManagementFactory.getThreadMXBean().getPeakThreadCount() - threadsIdle;
@@ -75,7 +57,7 @@ final class RenewedLeases {
           "no thread each",
           String.format(Locale.ROOT, "%+d threads", threads),
           threads < 10);
-      if (valid != LEASES || lost.sum() != 0) {
+      if (valid != LEASES || told.lost.sum() != 0) {
         throw new IllegalStateException(valid + " of " + LEASES + " leases are valid");
       }
       leases.forEach(Lease::close);
@@ -85,17 +67,17 @@ final class RenewedLeases {
   private List<String> measureRenewals() throws InterruptedException {
     OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     ManagementFactory.getThreadMXBean().resetPeakThreadCount();
-    renewed.reset();
-    notRenewed.reset();
+    told.renewed.reset();
+    told.notRenewed.reset();
     long cpuStart = system.getProcessCpuTime();
     long start = System.nanoTime();
     TimeUnit.MILLISECONDS.sleep(WATCHED.toMillis());
     double took = (System.nanoTime() - start) / 1e9;
     double cpu = (system.getProcessCpuTime() - cpuStart) / 1e9;
     return List.of(
-        Report.number(renewed.sum() / took),
-        Long.toString(notRenewed.sum()),
-        Report.number(1e6 * cpu / Math.max(1, renewed.sum())),
+        Report.number(told.renewed.sum() / took),
+        Long.toString(told.notRenewed.sum()),
+        Report.number(1e6 * cpu / Math.max(1, told.renewed.sum())),
         Report.number(100 * cpu / took) + " %");
   }
 
@@ -124,22 +106,6 @@ final class RenewedLeases {
         List.of(row));
   }
 
-  private static void acquire(Redlock redlock, List<Lease> leases, String prefix, int count)
-      throws Exception {
-    for (int from = 0; from < count; from += BATCH) {
-      List<CompletableFuture<AcquireResult>> batch = new ArrayList<>();
-      for (int i = from; i < Math.min(count, from + BATCH); i++) {
-        batch.add(
-            redlock.acquireAsync(
-                LeaseRequest.of(prefix + i, TTL).waitUpTo(MAX_WAIT).renewFor(RENEW_FOR)));
-      }
-      for (CompletableFuture<AcquireResult> each : batch) {
-        AcquireResult result = each.get(30, TimeUnit.SECONDS);
-        leases.add(result.lease().orElseThrow(() -> new IllegalStateException("" + result)));
-      }
-    }
-  }
-
   private static int threads() {
     return ManagementFactory.getThreadMXBean().getThreadCount();
   }
@@ -152,19 +118,5 @@ final class RenewedLeases {
       least = Math.min(least, ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed());
     }
     return least;
-  }
-
-  private final class Counter implements RedlockListener {
-    @Override
-    public void onExtend(Lease lease, ExtendResult result, Duration took) {
-      (result.outcome() == ExtendResult.Outcome.EXTENDED ? renewed : notRenewed).increment();
-    }
-
-    @Override
-    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
-      if (end.lost()) {
-        lost.increment();
-      }
-    }
   }
 }

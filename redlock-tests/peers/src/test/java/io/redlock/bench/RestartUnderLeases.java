@@ -2,19 +2,13 @@ package io.redlock.bench;
 
 import com.sun.management.OperatingSystemMXBean;
 import io.redlock.AcquireResult;
-import io.redlock.ExtendResult;
-import io.redlock.Lease;
-import io.redlock.LeaseEnd;
-import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.RedlockListener;
 import io.redlock.testbed.RedisServers;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.IntStream;
@@ -25,18 +19,13 @@ import java.util.stream.IntStream;
  */
 final class RestartUnderLeases {
 
-  private static final Duration TTL = Duration.ofSeconds(30);
-  private static final Duration RENEW_FOR = Duration.ofHours(1);
-  private static final Duration WAIT = Duration.ofSeconds(10);
+  private static final Duration TTL = ManyLeases.TTL;
   private static final int CALLERS = 8;
-  private static final int BATCH = 500;
   private static final int FEW = 10_000;
   private static final int STILL_SECONDS = 9;
 
-  private final LongAdder lost = new LongAdder();
   private final LongAdder acquired = new LongAdder();
-  private final LongAdder failed = new LongAdder();
-  private final RedlockListener told = new Losses();
+  private final ManyLeases told = new ManyLeases();
   private volatile boolean isOver;
 
   private RestartUnderLeases() {}
@@ -71,7 +60,7 @@ final class RestartUnderLeases {
     RestartUnderLeases run = new RestartUnderLeases();
     try (RedisServers servers = RedisServers.start(3);
         Redlock redlock = RedlockPeer.settings(servers.addresses()).listener(run.told).build()) {
-      acquire(redlock, FEW);
+      ManyLeases.acquire(redlock, "held:", FEW);
       TimeUnit.SECONDS.sleep(TTL.toSeconds() / 2); // the second renewals come meanwhile
       servers.get(0).pause();
       servers.get(1).pause();
@@ -92,8 +81,8 @@ final class RestartUnderLeases {
           List.of(
               List.of(
                   String.format(Locale.ROOT, "%,d", FEW),
-                  Long.toString(run.lost.sum()),
-                  String.format(Locale.ROOT, "%,d", run.failed.sum()),
+                  Long.toString(run.told.lost.sum()),
+                  String.format(Locale.ROOT, "%,d", run.told.notRenewed.sum()),
                   Report.number(cpuNanos / 1e7 / STILL_SECONDS) + " %")));
     }
   }
@@ -101,7 +90,7 @@ final class RestartUnderLeases {
   private List<String> row(int leases) throws Exception {
     try (RedisServers servers = RedisServers.start(3);
         Redlock redlock = RedlockPeer.settings(servers.addresses()).listener(told).build()) {
-      acquire(redlock, leases);
+      ManyLeases.acquire(redlock, "held:", leases);
       List<Thread> callers =
           IntStream.range(0, CALLERS).mapToObj(i -> new Thread(() -> call(redlock, i))).toList();
       callers.forEach(Thread::start);
@@ -115,7 +104,7 @@ final class RestartUnderLeases {
       }
       return List.of(
           String.format(Locale.ROOT, "%,d", leases),
-          Long.toString(lost.sum()),
+          Long.toString(told.lost.sum()),
           Report.number(before),
           Report.number(after));
     }
@@ -139,36 +128,6 @@ final class RestartUnderLeases {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    }
-  }
-
-  private static void acquire(Redlock redlock, int count) throws Exception {
-    for (int from = 0; from < count; from += BATCH) {
-      List<CompletableFuture<AcquireResult>> batch = new ArrayList<>();
-      for (int i = from; i < Math.min(count, from + BATCH); i++) {
-        LeaseRequest request = LeaseRequest.of("held:" + i, TTL).waitUpTo(WAIT);
-        batch.add(redlock.acquireAsync(request.renewFor(RENEW_FOR)));
-      }
-      for (CompletableFuture<AcquireResult> each : batch) {
-        AcquireResult result = each.get(60, TimeUnit.SECONDS);
-        result.lease().orElseThrow(() -> new IllegalStateException("" + result));
-      }
-    }
-  }
-
-  private final class Losses implements RedlockListener {
-    @Override
-    public void onExtend(Lease lease, ExtendResult result, Duration took) {
-      if (result.outcome() != ExtendResult.Outcome.EXTENDED) {
-        failed.increment();
-      }
-    }
-
-    @Override
-    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
-      if (end.lost() && end.cause() != LeaseEnd.Cause.CLOSED) {
-        lost.increment();
-      }
     }
   }
 }

@@ -1,6 +1,5 @@
 package io.redlock.bench;
 
-import io.redlock.bench.ClosedLoop.Run;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -22,15 +21,19 @@ record Rounds(int count, Duration each, Duration warmUp) {
         Duration.ofMillis((long) (warmUpMillis * scale)));
   }
 
-  Map<String, List<Run>> run(Map<String, ClosedLoop> compared) throws Exception {
-    for (ClosedLoop loop : compared.values()) {
-      loop.run(warmUp);
+  /** What is compared, for so long. */
+  interface Measured<T> {
+    T run(Duration time) throws Exception;
+  }
+
+  <T> Map<String, List<T>> run(Map<String, ? extends Measured<T>> compared) throws Exception {
+    for (Measured<T> one : compared.values()) {
+      one.run(warmUp);
     }
-    Map<String, List<Run>> runs = new LinkedHashMap<>();
+    Map<String, List<T>> runs = new LinkedHashMap<>();
     for (int round = 0; round < count; round++) {
-      for (Map.Entry<String, ClosedLoop> each : compared.entrySet()) {
-        runs.computeIfAbsent(each.getKey(), name -> new ArrayList<>())
-            .add(each.getValue().run(this.each));
+      for (Map.Entry<String, ? extends Measured<T>> one : compared.entrySet()) {
+        runs.computeIfAbsent(one.getKey(), name -> new ArrayList<>()).add(one.getValue().run(each));
       }
     }
     return runs;
