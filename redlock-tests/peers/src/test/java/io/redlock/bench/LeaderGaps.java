@@ -23,7 +23,7 @@ record LeaderGaps(Report report) {
   void run() throws Exception {
     int rounds =
         Math.max(2, (int) (ROUNDS * Double.parseDouble(System.getProperty("bench.scale"))));
-    try (RedisServers servers = RedisServers.startBrandNew(5);
+    try (RedisServers servers = RedisServers.start(5);
         Ensemble members = ZooKeeperServers.start(true, TICK_MILLIS, Distance.none());
         Election redlock = new Election(CandidateMain.class, CANDIDATES, servers.addresses());
         Election latch =
