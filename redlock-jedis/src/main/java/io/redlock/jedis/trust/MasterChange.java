@@ -2,7 +2,9 @@ package io.redlock.jedis.trust;
 
 import io.redlock.spi.Quorum;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.function.IntFunction;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -88,12 +90,29 @@ public record MasterChange(String present, String future) {
       return serves != null && List.of(any).contains(serves.without(Served.NO_RETURN));
     }
 
+    private boolean is(Role its, Served... any) {
+      return role == its && serves(any);
+    }
+
+    private boolean isUnmarked(Role its) {
+      return role == its && serves == null;
+    }
+
+    private Served with(String label) {
+      return Objects.requireNonNull(serves).with(label);
+    }
+
     private boolean hasNoReturn() {
       return serves != null && serves.includes(Served.NO_RETURN);
     }
 
     private boolean hasLeft() {
       return role == Role.LEAVING && serves != null && serves.isNobody() && shows != null;
+    }
+
+    /** Returns true if prepare has yet to let it serve clients that move. */
+    private boolean mayJoin() {
+      return !isPresent() && (serves == null || serves.isNobody());
     }
 
     /** Returns true if abort may let it serve the clients of the present masters again. */
@@ -192,7 +211,7 @@ public record MasterChange(String present, String future) {
    *     nothing: what must be written again was undone meanwhile
    */
   public Step next(Command command, List<Master> masters, boolean waited) {
-    int other = first(masters, each -> !isKnown(each));
+    int other = Operation.first(masters, each -> !isKnown(each));
     if (command != Command.ABORT && other >= 0) { // abort passes over others
       return new Step.Refuse(
           other, "it serves other clients, " + masters.get(other).serves + ": see redlock doctor");
@@ -208,12 +227,12 @@ public record MasterChange(String present, String future) {
   /** Returns the point that the change has reached on these masters. */
   public Reached reached(List<Master> masters) {
     Command last =
-        first(masters, this::isBarred) >= 0
+        any(masters, this::isBarred)
             ? Command.ABORT
-            : first(masters, each -> each.hasLeft() || isFinished(each)) >= 0
+            : any(masters, each -> each.hasLeft() || isFinished(each))
                 ? Command.FINISH
                 : isBound(masters)
-                        || first(masters, each -> each.isPresent() && each.serves(committed())) >= 0
+                        || any(masters, each -> each.isPresent() && each.serves(committed()))
                     ? Command.COMMIT
                     : Command.PREPARE;
     List<Master> saved =
@@ -242,70 +261,50 @@ public record MasterChange(String present, String future) {
 
   /** Returns true if clients of the future masters are or were served. */
   private boolean isOpen(List<Master> masters) {
-    return first(masters, each -> each.serves(opened()) || isFinished(each) || each.hasLeft()) >= 0;
+    return any(masters, each -> each.serves(opened()) || isFinished(each) || each.hasLeft());
   }
 
   /** Returns true if the change cannot be undone any more. */
   private boolean isBound(List<Master> masters) {
     return isOpen(masters)
-        || first(
-                masters,
-                each ->
-                    each.isPresent()
-                        && each.shows != null
-                        && (each.shows.includes(Served.NO_RETURN)
-                            || each.shows.includes(future)
-                            || each.shows.isNobody()))
-            >= 0;
+        || any(
+            masters,
+            each ->
+                each.isPresent()
+                    && each.shows != null
+                    && (each.shows.includes(Served.NO_RETURN)
+                        || each.shows.includes(future)
+                        || each.shows.isNobody()));
   }
 
-  private static int first(List<Master> masters, Predicate<Master> condition) {
-    for (int i = 0; i < masters.size(); i++) {
-      if (condition.test(masters.get(i))) {
-        return i;
-      }
-    }
-    return -1;
+  private static boolean any(List<Master> masters, Predicate<Master> condition) {
+    return masters.stream().anyMatch(condition);
   }
 
-  private static Optional<Step> write(
-      List<Master> masters, Served target, After after, Predicate<Master> condition) {
-    int found = first(masters, condition);
-    return found < 0 ? Optional.empty() : Optional.of(new Step.Write(found, target, false, after));
+  /** Returns the step for the first master that needs it. */
+  private static Optional<Step> on(
+      List<Master> masters, Predicate<Master> condition, IntFunction<Step> step) {
+    int found = Operation.first(masters, condition);
+    return found < 0 ? Optional.empty() : Optional.of(step.apply(found));
   }
 
-  private static Optional<Step> add(
-      List<Master> masters, String label, After after, Predicate<Master> condition) {
-    int found = first(masters, condition);
-    Served serves = found < 0 ? null : masters.get(found).serves;
-    return serves == null
-        ? Optional.empty()
-        : Optional.of(new Step.Write(found, serves.with(label), false, after));
+  private static Optional<Step> let(
+      List<Master> masters, Predicate<Master> condition, Served target) {
+    return on(masters, condition, i -> new Step.Write(i, target, false, After.NOTHING));
   }
 
-  private static Optional<Step> write(
-      List<Master> masters, Role role, Served target, List<Served> from, boolean unmarked) {
-    return write(
-        masters,
-        target,
-        After.NOTHING,
-        each ->
-            each.role == role
-                && (each.serves == null ? unmarked : each.serves(from.toArray(Served[]::new))));
+  private static Optional<Step> refuse(
+      List<Master> masters, Predicate<Master> condition, String reason) {
+    return on(masters, condition, i -> new Step.Refuse(i, reason));
   }
 
   /** Lets the next master have on disk what it shows, as far as one must. */
   private static Optional<Step> save(List<Master> masters) { // M6
-    int unsaved = first(masters, each -> !each.isSaved);
-    return unsaved < 0 ? Optional.empty() : Optional.of(new Step.Save(unsaved));
+    return on(masters, each -> !each.isSaved, Step.Save::new);
   }
 
   private Optional<Step> aborted(List<Master> masters) {
-    int barred = first(masters, this::isBarred);
-    return barred < 0
-        ? Optional.empty()
-        : Optional.of(
-            new Step.Refuse(barred, "abort was interrupted: run redlock resize abort again"));
+    return refuse(masters, this::isBarred, "abort was interrupted: run redlock resize abort again");
   }
 
   private Step prepare(List<Master> masters) {
@@ -313,40 +312,40 @@ public record MasterChange(String present, String future) {
       return new Step.Refuse(-1, "the change is committed: run redlock resize commit");
     }
     // A master without a mark has lost its data: it must not serve clients that another one left.
-    boolean hasLeft = first(masters, each -> each.isPresent() && each.serves(committed())) >= 0;
+    boolean hasLeft = any(masters, each -> each.isPresent() && each.serves(committed()));
     Served unmarked = hasLeft ? committed() : prepared();
     return aborted(masters)
-        .or(() -> write(masters, Role.JOINING, committed(), List.of(Served.NOBODY), true))
-        .or(() -> write(masters, Role.LEAVING, prepared(), List.of(before()), false))
-        .or(() -> write(masters, Role.STAYING, prepared(), List.of(before()), false))
-        .or(() -> write(masters, Role.LEAVING, unmarked, List.of(), true))
-        .or(() -> write(masters, Role.STAYING, unmarked, List.of(), true))
+        .or(() -> let(masters, Master::mayJoin, committed()))
+        .or(() -> let(masters, each -> each.is(Role.LEAVING, before()), prepared()))
+        .or(() -> let(masters, each -> each.is(Role.STAYING, before()), prepared()))
+        .or(() -> let(masters, each -> each.isUnmarked(Role.LEAVING), unmarked))
+        .or(() -> let(masters, each -> each.isUnmarked(Role.STAYING), unmarked))
         .orElseGet(Step.Done::new);
   }
 
   private Step commit(List<Master> masters, boolean waited) {
-    if (first(masters, Master::hasLeft) >= 0) {
+    if (any(masters, Master::hasLeft)) {
       return new Step.Refuse(-1, "finish was begun: run redlock resize finish");
     }
     boolean isBound = isBound(masters);
-    if (!isBound) {
-      Optional<Step> refusal = aborted(masters).or(() -> unprepared(masters));
-      if (refusal.isPresent()) {
-        return refusal.get();
-      }
-    }
-    Predicate<Master> serving =
+    Predicate<Master> isUnprepared =
+        each -> each.isPresent() ? each.serves(before()) : each.mayJoin();
+    Predicate<Master> isServing =
         each -> each.serves(prepared()) || isBound && (isBarred(each) || each.serves(before()));
     Served unmarked = isBound ? committed().with(Served.NO_RETURN) : committed();
-    return write(
-            masters, committed(), After.NOTHING, each -> each.isPresent() && serving.test(each))
-        .or(
-            () ->
-                write(
-                    masters,
-                    unmarked,
-                    After.NOTHING,
-                    each -> each.isPresent() && each.serves == null))
+    Optional<Step> refusal =
+        isBound
+            ? Optional.empty()
+            : aborted(masters)
+                .or(
+                    () ->
+                        refuse(
+                            masters,
+                            isUnprepared,
+                            "it is not prepared: run redlock resize prepare first"));
+    return refusal
+        .or(() -> let(masters, each -> each.isPresent() && isServing.test(each), committed()))
+        .or(() -> let(masters, each -> each.isPresent() && each.serves == null, unmarked))
         .or(
             () ->
                 isOpen(masters) || waited
@@ -359,60 +358,50 @@ public record MasterChange(String present, String future) {
 
   /** Lets present masters show that the change cannot be undone any more. */
   private Optional<Step> bind(List<Master> masters) {
-    return add(
+    return on(
         masters,
-        Served.NO_RETURN,
-        After.WAIT,
-        each -> each.isPresent() && each.serves(opened(), committed()) && !each.hasNoReturn());
+        each -> each.isPresent() && each.serves(opened(), committed()) && !each.hasNoReturn(),
+        i -> new Step.Write(i, masters.get(i).with(Served.NO_RETURN), false, After.WAIT));
   }
 
   private Optional<Step> open(List<Master> masters) {
-    int next = first(masters, each -> each.isFuture() && !each.serves(opened(), finished()));
-    if (next < 0) {
-      return Optional.empty();
-    }
-    Served serves = masters.get(next).isPresent() ? opened().with(Served.NO_RETURN) : opened();
-    return save(masters).or(() -> Optional.of(new Step.Write(next, serves, true, After.DISK)));
-  }
-
-  private Optional<Step> unprepared(List<Master> masters) {
-    int unprepared =
-        first(
+    return on(
             masters,
-            each ->
-                each.isPresent()
-                    ? each.serves(before())
-                    : each.serves == null || each.serves.isNobody());
-    return unprepared < 0
-        ? Optional.empty()
-        : Optional.of(
-            new Step.Refuse(unprepared, "it is not prepared: run redlock resize prepare first"));
+            each -> each.isFuture() && !each.serves(opened(), finished()),
+            i ->
+                new Step.Write(
+                    i,
+                    masters.get(i).isPresent() ? opened().with(Served.NO_RETURN) : opened(),
+                    true,
+                    After.DISK))
+        .map(written -> save(masters).orElse(written));
   }
 
   private Step finish(List<Master> masters) {
-    boolean isBegun = first(masters, Master::hasLeft) >= 0;
+    boolean isBegun = any(masters, Master::hasLeft);
     Predicate<Master> isPast = each -> each.serves(opened()) || isBegun && each.serves(committed());
-    int early =
-        first(
-            masters,
-            each ->
-                !isOpen(masters)
-                    || each.isFuture()
-                        && each.serves != null
-                        && !isPast.test(each)
-                        && !isFinished(each));
-    if (early >= 0) {
-      return new Step.Refuse(early, "it is not committed: run redlock resize commit first");
-    }
-    List<Served> past = List.of(before(), prepared(), committed());
-    return write(masters, Role.LEAVING, Served.NOBODY, past, true)
+    Predicate<Master> isEarly =
+        each ->
+            !isOpen(masters)
+                || each.isFuture()
+                    && each.serves != null
+                    && !isPast.test(each)
+                    && !isFinished(each);
+    Predicate<Master> isStill = each -> each.serves(before(), prepared(), committed());
+    return refuse(masters, isEarly, "it is not committed: run redlock resize commit first")
         .or(
             () ->
-                write(
+                let(
+                    masters,
+                    each ->
+                        each.role == Role.LEAVING && (each.serves == null || isStill.test(each)),
+                    Served.NOBODY))
+        .or(
+            () ->
+                on(
                         masters,
-                        finished(),
-                        After.DISK,
-                        each -> each.isFuture() && (each.serves == null || isPast.test(each)))
+                        each -> each.isFuture() && (each.serves == null || isPast.test(each)),
+                        i -> new Step.Write(i, finished(), false, After.DISK))
                     .map(written -> save(masters).orElse(written)))
         .orElseGet(Step.Done::new);
   }
@@ -424,38 +413,34 @@ public record MasterChange(String present, String future) {
           "the change is committed: run redlock resize commit, then finish it, then change the"
               + " masters back");
     }
-    if (first(masters, Master::mayReturn) < 0) {
+    if (!any(masters, Master::mayReturn)) {
       return new Step.Refuse(
           -1, "no present master shows the mark of its set: run redlock resize commit");
     }
     // Each future master is barred first, which a commit that is under way elsewhere respects. As
     // long as one is, the change can be seen.
-    return write(masters, Role.JOINING, Served.NOBODY, List.of(committed()), true)
-        .or(() -> bar(masters))
-        .or(() -> back(masters, Role.STAYING, barred(committed()), each -> each.serves == null))
-        .or(() -> back(masters, Role.LEAVING, before(), each -> each.serves == null))
+    return let(
+            masters,
+            each -> each.isUnmarked(Role.JOINING) || each.is(Role.JOINING, committed()),
+            Served.NOBODY)
         .or(
             () ->
-                back(masters, Role.LEAVING, before(), each -> each.serves(prepared(), committed())))
-        .or(() -> back(masters, Role.STAYING, before(), this::isBarred))
+                on(
+                    masters,
+                    each -> each.is(Role.STAYING, prepared(), committed()),
+                    i ->
+                        new Step.Write(
+                            i, masters.get(i).with(Served.ABORTING), false, After.NOTHING)))
+        .or(() -> back(masters, each -> each.isUnmarked(Role.STAYING), barred(committed())))
+        .or(() -> back(masters, each -> each.isUnmarked(Role.LEAVING), before()))
+        .or(() -> back(masters, each -> each.is(Role.LEAVING, prepared(), committed()), before()))
+        .or(() -> back(masters, each -> each.role == Role.STAYING && isBarred(each), before()))
         .or(() -> save(masters))
         .orElseGet(Step.Done::new);
   }
 
-  private Optional<Step> bar(List<Master> masters) {
-    return add(
-        masters,
-        Served.ABORTING,
-        After.NOTHING,
-        each -> each.role == Role.STAYING && each.serves(prepared(), committed()));
-  }
-
   private static Optional<Step> back(
-      List<Master> masters, Role role, Served target, Predicate<Master> condition) {
-    return write(
-        masters,
-        target,
-        After.NOTHING,
-        each -> each.role == role && each.mayReturn() && condition.test(each));
+      List<Master> masters, Predicate<Master> condition, Served target) {
+    return let(masters, each -> each.mayReturn() && condition.test(each), target);
   }
 }
