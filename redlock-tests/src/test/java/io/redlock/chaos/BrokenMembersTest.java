@@ -205,7 +205,7 @@ class BrokenMembersTest {
     boolean isDone =
         scene
             .operatorSettings()
-            .resize(command, new Word(List.of(), List.of(), true), "", Duration.ofMillis(50), out);
+            .resize(command, new Word(List.of(), List.of(), true), Duration.ofMillis(50), out);
     return !Thread.interrupted() && isDone;
   }
 

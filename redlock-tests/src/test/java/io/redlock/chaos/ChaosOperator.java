@@ -142,7 +142,7 @@ final class ChaosOperator {
       boolean isDone =
           deployment
               .operatorSettings()
-              .resize(command, new Word(List.of(), List.of(), true), "", SETTLE, this);
+              .resize(command, new Word(List.of(), List.of(), true), SETTLE, this);
       isInterrupted |= Thread.interrupted();
       deployment.journal.note(
           "operator resize command=%s from=%s done=%s lines=%s",

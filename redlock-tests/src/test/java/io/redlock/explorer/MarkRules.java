@@ -68,7 +68,9 @@ final class MarkRules {
     }
   }
 
-  private record Stepped(int operator, Running running, List<MarkedNode> nodes, String wanted) {}
+  /** An operator has a place in the scope, or only lists. */
+  private record Stepped(
+      int operator, List<List<Integer>> lists, Running running, List<MarkedNode> nodes) {}
 
   /**
    * What a client makes of the nodes that answer.
@@ -291,11 +293,12 @@ final class MarkRules {
   // Operators.
 
   /** Returns what a command does next. */
-  Next next(int operator, Running running, List<MarkedNode> nodes, String wanted) {
-    Operator its = scope.operators.get(operator);
+  Next next(Operator its, Running running, List<MarkedNode> nodes) {
     boolean replaces = running.job() instanceof Adopting adopting && adopting.replaces();
     List<MarkedNode> seen = replaces ? nodes : its.list().stream().map(nodes::get).toList();
-    Stepped asked = new Stepped(operator, running, seen, wanted);
+    Stepped asked =
+        new Stepped(
+            scope.operators.indexOf(its), List.of(its.present(), its.future()), running, seen);
     Next next = steps.get(asked);
     if (next == null) {
       List<NodeAudit> audits = new ArrayList<>();
@@ -309,7 +312,7 @@ final class MarkRules {
           beside.put(MarkScope.name(node), nodes.get(node));
         }
       }
-      next = scope.step(new Sight(its, job, audits, wanted, running.progress(), beside));
+      next = scope.step(new Sight(its, job, audits, running.progress(), beside));
       steps.put(asked, next);
     }
     return next;

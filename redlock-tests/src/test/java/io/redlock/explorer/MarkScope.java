@@ -170,7 +170,6 @@ class MarkScope {
   /**
    * A command that runs, and what it sees.
    *
-   * @param wanted the change to abort; empty if it is the operator's own
    * @param progress what it has done
    * @param beside the nodes that are not in its list, by their names
    */
@@ -178,22 +177,21 @@ class MarkScope {
       Operator operator,
       Job job,
       List<NodeAudit> audits,
-      String wanted,
       Progress progress,
       Map<String, MarkedNode> beside) {
 
     Sight seeing(int index, UnaryOperator<String> birth) {
       List<NodeAudit> seen = new ArrayList<>(audits);
       seen.set(index, MarkedNode.with(seen.get(index), birth.apply(seen.get(index).birth())));
-      return new Sight(operator, job, seen, wanted, progress, beside);
+      return new Sight(operator, job, seen, progress, beside);
     }
 
     Sight doing(Progress done) {
-      return new Sight(operator, job, audits, wanted, done, beside);
+      return new Sight(operator, job, audits, done, beside);
     }
 
     Sight besides(Map<String, MarkedNode> others) {
-      return new Sight(operator, job, audits, wanted, progress, others);
+      return new Sight(operator, job, audits, progress, others);
     }
 
     /** Returns what is shown, by the master. */
@@ -239,6 +237,10 @@ class MarkScope {
 
   static List<String> names(List<Integer> nodes) {
     return nodes.stream().map(MarkScope::name).toList();
+  }
+
+  static List<Integer> numbers(List<String> names) {
+    return names.stream().map(name -> Integer.parseInt(name.substring(1)) - 1).toList();
   }
 
   static int mask(List<Integer> nodes) {
@@ -527,13 +529,7 @@ class MarkScope {
     Quorum quorum = sight.operator.asClient().quorum();
     if (sight.job instanceof Resizing resizing) {
       return new Resize(
-          resizing.command,
-          quorum,
-          RULES,
-          Set.of(),
-          "",
-          sight.wanted,
-          Agreement.newId(new SplittableRandom(0)));
+          resizing.command, quorum, RULES, Set.of(), "", Agreement.newId(new SplittableRandom(0)));
     } else if (sight.job instanceof Agreeing agreeing) {
       return new TermsChange(quorum, agreeing.terms, Set.of());
     }

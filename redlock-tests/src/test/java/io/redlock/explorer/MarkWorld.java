@@ -533,7 +533,7 @@ record MarkWorld(
               nodes, known, sent, after.running, faults, begun, leases & now.since, lease, disks));
       return;
     }
-    Next next = rules.next(operator, now, nodes, "");
+    Next next = rules.next(its, now, nodes);
     MarkWorld goesOn = running(operator, now.after(next.progress()), begun);
     if (next.step() instanceof Step.Write write && now.job instanceof Adopting) {
       Running writes = now.writing(rules.pending(its, nodes, write));

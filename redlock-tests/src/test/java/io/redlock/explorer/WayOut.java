@@ -19,6 +19,7 @@ import io.redlock.jedis.trust.Operation.Step;
 import io.redlock.jedis.trust.Roll;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -94,19 +95,18 @@ final class WayOut {
 
   private List<UnaryOperator<MarkWorld>> commands(MarkWorld world, int only) {
     List<UnaryOperator<MarkWorld>> all = new ArrayList<>();
-    for (int operator = 0; operator < scope.operators.size(); operator++) {
-      int its = operator;
-      if (!scope.operators.get(operator).future().isEmpty()) {
+    for (Operator its : scope.operators) {
+      if (!its.future().isEmpty()) {
         for (Command command : Command.values()) {
-          all.add(before -> run(before, its, new Resizing(command), ""));
+          all.add(before -> run(before, its, new Resizing(command)));
         }
-        for (String change : changes(world)) {
-          all.add(before -> run(before, its, new Resizing(Command.ABORT), change));
+        for (Operator other : changing(world)) {
+          all.add(before -> run(before, other, new Resizing(Command.ABORT)));
         }
       }
-      for (Job job : scope.operators.get(operator).allowed()) {
+      for (Job job : its.allowed()) {
         if (job instanceof Agreeing) {
-          all.add(before -> run(before, its, job, ""));
+          all.add(before -> run(before, its, job));
         }
       }
     }
@@ -119,27 +119,30 @@ final class WayOut {
     return all;
   }
 
-  private static Set<String> changes(MarkWorld world) {
-    Set<String> changes = new TreeSet<>();
+  /** Returns operators with the lists of each change that is under way, as messages name them. */
+  private static Set<Operator> changing(MarkWorld world) {
+    Set<Operator> changing = new LinkedHashSet<>();
     for (MarkedNode node : world.nodes()) {
       BirthMark mark = BirthMark.parse(node.mark());
-      if (mark != null) {
-        mark.serves().changes().forEach(label -> changes.add(label.replaceFirst(".*>", "")));
+      if (mark != null && mark.agreement().sets().size() > 1) {
+        List<List<Integer>> lists =
+            mark.agreement().sets().stream().map(set -> MarkScope.numbers(set.names())).toList();
+        changing.add(new Operator(lists.get(0), lists.get(1), List.of()));
       }
     }
-    return changes;
+    return changing;
   }
 
-  private MarkWorld run(MarkWorld world, int operator, Job job, String wanted) {
+  private MarkWorld run(MarkWorld world, Operator operator, Job job) {
     MarkWorld now = world;
     Running running = Running.of(job);
     for (int at = 0; at < MOST_STEPS; at++) {
-      Next next = rules.next(operator, running, now.nodes(), wanted);
+      Next next = rules.next(operator, running, now.nodes());
       if (next.step() instanceof Step.Done || next.step() instanceof Step.Refuse) {
         return now;
       }
       if (next.step() instanceof Step.Write write) {
-        Sent mark = rules.sent(scope.operators.get(operator), now.nodes(), write);
+        Sent mark = rules.sent(operator, now.nodes(), write);
         now = now.node(mark.node(), mark.mark());
       }
       running = running.after(next.progress());

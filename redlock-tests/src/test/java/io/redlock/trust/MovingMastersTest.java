@@ -99,8 +99,7 @@ class MovingMastersTest {
     }
 
     boolean resize(Command command, PrintStream out, String... without) {
-      return deployment()
-          .resize(command, new Word(List.of(without), List.of(), true), "", SETTLE, out);
+      return deployment().resize(command, new Word(List.of(without), List.of(), true), SETTLE, out);
     }
 
     private DeploymentSettings deployment() {
@@ -307,7 +306,7 @@ class MovingMastersTest {
       assertStarts("done: ", masters.resize(Command.PREPARE));
       ByteArrayOutputStream said = new ByteArrayOutputStream();
       PrintStream out = new PrintStream(said, true, StandardCharsets.UTF_8);
-      assertFalse(masters.deployment().resize(Command.COMMIT, Word.NONE, "", SETTLE, out));
+      assertFalse(masters.deployment().resize(Command.COMMIT, Word.NONE, SETTLE, out));
       assertStarts("connected without movingTo, as CLIENT LIST shows: ", said.toString());
       awaitLease(old);
       assertStarts("done: ", masters.resize(Command.COMMIT));
@@ -456,7 +455,7 @@ class MovingMastersTest {
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(said, true, StandardCharsets.UTF_8);
         assertTrue(
-            slow.resize(command, new Word(List.of(), List.of(), true), "", SETTLE, out),
+            slow.resize(command, new Word(List.of(), List.of(), true), SETTLE, out),
             said::toString);
       }
     }

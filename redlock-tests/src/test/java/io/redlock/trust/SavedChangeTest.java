@@ -85,7 +85,7 @@ class SavedChangeTest {
     deployment.set(Setting.CLOCK_SKEW, Duration.ofMillis(200));
     deployment.set(Setting.SILENCE_TIMEOUT, PATIENCE);
     return deployment.resize(
-        command, new Word(List.of(), List.of(), true), "", Duration.ofMillis(20), out);
+        command, new Word(List.of(), List.of(), true), Duration.ofMillis(20), out);
   }
 
   private void assertDone(int[] present, int[] future, Command... commands) {

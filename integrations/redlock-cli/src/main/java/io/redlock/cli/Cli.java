@@ -289,17 +289,10 @@ final class Cli {
       @Option(
               names = "--force",
               description = "with commit: leave clients behind that run without movingTo")
-          boolean forces,
-      @Option(
-              names = "--change",
-              paramLabel = "ID",
-              description = "with abort: the change to end, if its lists are not known")
-          @Nullable String change) {
+          boolean forces) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settings(console));
-    boolean isDone =
-        deployment.resize(
-            command, missing.word(forces), change == null ? "" : change, SETTLE, console.out());
+    boolean isDone = deployment.resize(command, missing.word(forces), SETTLE, console.out());
     return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 

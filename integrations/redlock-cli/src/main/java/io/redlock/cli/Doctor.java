@@ -162,7 +162,7 @@ public final class Doctor {
       out.println(
           "several changes of masters are under way, "
               + changes.stream().map(each -> each.substring(each.indexOf('>') + 1)).toList()
-              + ": end all but one with redlock resize abort --change ID");
+              + ": end all but one with redlock resize abort, by the lists of its first command");
       return;
     }
     if (changes.isEmpty() && sets.size() != 1) {

@@ -336,13 +336,11 @@ public final class DeploymentSettings {
   /**
    * Runs a command of a change of masters.
    *
-   * @param change the id of the change to abort; empty for that of the lists
    * @param settle the time between two masters, in which clients audit the first again
    * @return true if nothing is left to do
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public boolean resize(
-      MasterChange.Command command, Word word, String change, Duration settle, PrintStream out) {
+  public boolean resize(MasterChange.Command command, Word word, Duration settle, PrintStream out) {
     List<String> faults = new ArrayList<>();
     if (future.isEmpty()) {
       faults.add("no future master is named: add --moving-to");
@@ -359,7 +357,7 @@ public final class DeploymentSettings {
                   command == MasterChange.Command.COMMIT
                       ? Unmoved.of(probe).stopping(word.forces, out::println)
                       : "";
-              return new Resize(command, probe.quorum(), rules, gone, unmoved, change, newId());
+              return new Resize(command, probe.quorum(), rules, gone, unmoved, newId());
             }),
         out);
   }

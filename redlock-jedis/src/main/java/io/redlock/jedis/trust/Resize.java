@@ -9,6 +9,7 @@ import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -26,8 +27,6 @@ import org.jspecify.annotations.Nullable;
  *
  * @param gone the masters that are gone for good
  * @param unmoved what is known of clients that would be left behind; empty if none is, or may be
- * @param wanted the id of the change to abort, if it is another one than that of the lists; else
- *     empty
  * @param drawn the id of a new set
  */
 public record Resize(
@@ -36,7 +35,6 @@ public record Resize(
     TrustRules rules,
     Set<String> gone,
     String unmoved,
-    String wanted,
     String drawn)
     implements Operation {
 
@@ -81,10 +79,6 @@ public record Resize(
     Found in(List<Audited> masters) {
       return new Found(index, masters.get(index), role);
     }
-
-    Found as(Role other) {
-      return new Found(index, read, other);
-    }
   }
 
   @Override
@@ -102,23 +96,20 @@ public record Resize(
     if (command == Command.PREPARE && !unasked.isEmpty()) {
       return new Step.Ask(Question.RIGHTS, unasked);
     }
-    List<String> names = masters.stream().map(Audited::name).toList();
-    Sets sets = sets(all, names);
-    if (sets == null && command == Command.ABORT && !known.before().isEmpty()) {
-      sets = sets(all.stream().map(each -> each.in(known.before())).toList(), names);
-    }
+    List<Found> before =
+        known.before().isEmpty()
+            ? List.of()
+            : all.stream().map(each -> each.in(known.before())).toList();
+    Sets sets = sets(all, before, masters.stream().map(Audited::name).toList());
     if (sets == null) {
       return new Step.Done(NO_CHANGE, -1);
     }
-    List<Found> found = wanted.isEmpty() ? all : members(all, sets, names);
     if (command != Command.ABORT) {
-      for (Found each : found) {
-        requireKnown(each, sets);
-      }
+      all.forEach(each -> requireKnown(each, sets));
     }
     MasterChange change = sets.change();
     List<Master> states =
-        found.stream()
+        all.stream()
             .map(
                 each ->
                     change.master(
@@ -128,7 +119,7 @@ public record Resize(
             .toList();
     MasterChange.Step step = change.next(command, states, known.progress().waited());
     if (step instanceof MasterChange.Step.Refuse refuse) {
-      int master = refuse.master() < 0 ? -1 : found.get(refuse.master()).index;
+      int master = refuse.master() < 0 ? -1 : all.get(refuse.master()).index;
       throw new Stopped(master, refuse.reason());
     } else if (step instanceof MasterChange.Step.Wait) {
       return new Step.Wait(
@@ -136,16 +127,16 @@ public record Resize(
           "of a client that does not move",
           Map.of());
     } else if (step instanceof MasterChange.Step.Save save) {
-      return new Step.Save(found.get(save.master()).index);
+      return new Step.Save(all.get(save.master()).index);
     } else if (step instanceof MasterChange.Step.Write write) {
       if (command == Command.PREPARE) {
-        requireSameTerms(found);
+        requireSameTerms(all);
       }
       if (!unmoved.isEmpty() && change.reached(states).command() == Command.PREPARE) {
         throw new Stopped(
             -1, unmoved + ": run them with movingTo, or leave them behind with --force");
       }
-      return write(write, found, sets, known);
+      return write(write, all, sets, known);
     }
     return new Step.Done(command.done, -1);
   }
@@ -195,29 +186,6 @@ public record Resize(
     }
   }
 
-  /** Returns the masters of the change to abort, in the parts that they have in it. */
-  private static List<Found> members(List<Found> all, Sets sets, List<String> names) {
-    List<String> present = sets.present.names();
-    List<String> future = sets.future.names();
-    Set<String> unlisted = new TreeSet<>(present);
-    unlisted.addAll(future);
-    names.forEach(unlisted::remove);
-    if (!unlisted.isEmpty()) {
-      throw new Stopped(
-          -1,
-          unlisted
-              + " took part in the change, from "
-              + present
-              + " to "
-              + future
-              + ": name them in the lists, too");
-    }
-    return all.stream()
-        .filter(each -> present.contains(each.name()) || future.contains(each.name()))
-        .map(each -> each.as(Role.of(present.contains(each.name()), future.contains(each.name()))))
-        .toList();
-  }
-
   // The sets of the change.
 
   private static Stream<BirthMark> marks(
@@ -232,52 +200,43 @@ public record Resize(
         .toList();
   }
 
-  /** Returns the sets of the change under way, or of a new one; null if nothing is left to do. */
-  private @Nullable Sets sets(List<Found> found, List<String> names) {
+  /**
+   * Returns the sets of the change under way, or of a new one; null if nothing is left to do.
+   *
+   * @param before what the masters showed before the last write: when an abort has undone the
+   *     change on all, no mark shows it any more
+   */
+  private @Nullable Sets sets(List<Found> found, List<Found> before, List<String> names) {
     List<String> present = names(names, quorum.present());
     List<String> future = names(names, quorum.future());
-    Predicate<BirthMark> serves = mark -> !mark.serves().isNobody();
-    boolean isAnyServing = marks(found, Found::mark).anyMatch(serves); // else all have restarted
-    List<Sets> all = changes(marks(found, isAnyServing ? Found::mark : Found::text).filter(serves));
-    if (all.isEmpty() && command == Command.FINISH) { // a void mark counts if a valid one fits
-      all =
-          changes(marks(found, Found::text)).stream()
-              .filter(sets -> sets.present.isOf(present) && sets.future.isOf(future))
+    Predicate<Sets> isIts = sets -> sets.present.isOf(present) && sets.future.isOf(future);
+    List<Sets> all = changes(found);
+    List<Sets> its = all.stream().filter(isIts).toList();
+    if (command == Command.ABORT) {
+      its = its.isEmpty() ? changes(before).stream().filter(isIts).toList() : its;
+    } else if (all.size() > 1) {
+      throw new Stopped(
+          -1, "several changes of masters are under way: end all but one: run " + ends(all));
+    }
+    if (its.isEmpty() && !all.isEmpty()) {
+      throw new Stopped(
+          -1,
+          "another change of masters is under way: name the masters as in its first command, or end"
+              + " it: run "
+              + ends(all));
+    }
+    if (its.isEmpty() && command == Command.FINISH) { // a void mark counts if a valid one fits
+      its =
+          pairs(marks(found, Found::text)).stream()
+              .filter(isIts)
               .filter(
                   sets ->
                       marks(found, Found::mark)
                           .anyMatch(mark -> mark.agreement().set(sets.future.id()).isPresent()))
               .toList();
     }
-    if (!wanted.isEmpty()) {
-      all = all.stream().filter(sets -> sets.future.id().equals(wanted)).toList();
-      if (all.isEmpty()) {
-        return null;
-      }
-    }
-    if (all.size() > 1) {
-      List<String> ids = all.stream().map(sets -> sets.future.id()).distinct().sorted().toList();
-      throw new Stopped(
-          -1,
-          "several changes of masters are under way, "
-              + ids
-              + ": end all but one with redlock resize abort --change ID");
-    }
-    if (all.size() == 1) {
-      Sets sets = all.get(0);
-      boolean isIts = sets.present.isOf(present) && sets.future.isOf(future);
-      if (!isIts && wanted.isEmpty()) {
-        throw new Stopped(
-            -1,
-            "another change of masters is under way, from "
-                + sets.present.names()
-                + " to "
-                + sets.future.names()
-                + ": name the masters as in its first command, or end it with redlock resize abort"
-                + " --change "
-                + sets.future.id());
-      }
-      return sets;
+    if (!its.isEmpty()) {
+      return its.get(0);
     }
     return switch (command) {
       case PREPARE -> fresh(found, present, future);
@@ -288,14 +247,35 @@ public record Resize(
     };
   }
 
+  /** Returns the commands that end these changes. */
+  private static String ends(List<Sets> changes) {
+    return changes.stream()
+        .map(
+            each ->
+                "redlock resize abort --nodes "
+                    + String.join(",", each.present.names())
+                    + " --moving-to "
+                    + String.join(",", each.future.names()))
+        .distinct()
+        .collect(Collectors.joining(" or "));
+  }
+
+  /** Returns the changes that are under way, as masters show that serve anybody. */
+  private static List<Sets> changes(List<Found> found) {
+    Predicate<BirthMark> serves = mark -> !mark.serves().isNobody();
+    boolean isAnyServing = marks(found, Found::mark).anyMatch(serves); // else all have restarted
+    return pairs(marks(found, isAnyServing ? Found::mark : Found::text).filter(serves));
+  }
+
   /** Returns the changes that marks show, each by both of its sets. */
-  private static List<Sets> changes(Stream<BirthMark> shown) {
+  private static List<Sets> pairs(Stream<BirthMark> shown) {
     List<BirthMark> marks = shown.toList();
     return marks.stream()
         .map(mark -> mark.agreement().sets())
         .filter(sets -> sets.size() > 1)
         .distinct()
         .map(sets -> new Sets(sets.get(0), sets.get(1), terms(marks)))
+        .sorted(Comparator.comparing(sets -> sets.future.id()))
         .toList();
   }
 

@@ -132,7 +132,7 @@ class ResizeTest {
           tellPause(begun.get(rest).step().orElseThrow());
           tellChanges();
         }
-        default -> perform(resize(Command.valueOf(command.toUpperCase(Locale.ROOT)), rest));
+        default -> perform(resize(Command.valueOf(command.toUpperCase(Locale.ROOT))));
       }
       return out.stream().map(this::withoutDrawnIds).toList();
     }
@@ -181,13 +181,13 @@ class ResizeTest {
 
     // Commands.
 
-    private OperatorCommand resize(Command command, String change) {
+    private OperatorCommand resize(Command command) {
       List<String> all = Stream.concat(present.stream(), future.stream()).distinct().toList();
       Quorum quorum = Quorum.of(present, future);
       boolean commits = command == Command.COMMIT;
       String stopping = commits ? unmoved.stopping(forces, line -> {}) : "";
       String drawn = Agreement.newId(random);
-      Operation resize = new Resize(command, quorum, RULES, without, stopping, change, drawn);
+      Operation resize = new Resize(command, quorum, RULES, without, stopping, drawn);
       return new OperatorCommand(resize, new Masters(this, all, quorum), SETTLE, line -> {});
     }
 

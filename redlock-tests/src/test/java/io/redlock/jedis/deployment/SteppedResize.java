@@ -67,7 +67,7 @@ public final class SteppedResize {
     this.out = out;
     resize =
         new OperatorCommand(
-            new Resize(command, quorum, rules, Set.of(), "", "", Agreement.newId(random)),
+            new Resize(command, quorum, rules, Set.of(), "", Agreement.newId(random)),
             new Masters(masters, quorum, rules, ticker),
             settle,
             out::println);
