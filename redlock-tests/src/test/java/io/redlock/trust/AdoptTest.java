@@ -14,9 +14,7 @@ import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.AdoptReport.Node;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.Adoption.Line;
-import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
-import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -25,9 +23,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -36,51 +31,24 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 /** Only an operator says which masters belong together. */
 @Tag("server-version")
 @Execution(ExecutionMode.CONCURRENT)
-class AdoptTest {
+class AdoptTest extends OperatedMasters {
 
   /** So an abstention takes little more than two seconds. */
   private static final Duration TTL = Duration.ofSeconds(2);
 
   private static final Duration SKEW = Duration.ofMillis(100);
-  private static final Duration PATIENCE = Duration.ofMinutes(1);
   private static final int TRIES = 5;
 
-  @AutoClose private final RedisServers servers = RedisServers.startBrandNew(4);
-  private final List<Redlock> clients = new ArrayList<>();
   private final List<String> waits = new ArrayList<>();
 
-  @AfterEach
-  void close() {
-    clients.forEach(Redlock::close);
+  AdoptTest() {
+    super(TTL, SKEW);
+    servers = RedisServers.startBrandNew(4);
   }
 
-  private String list(int... nodes) {
-    return IntStream.of(nodes)
-        .mapToObj(node -> servers.get(node).address())
-        .collect(Collectors.joining(","));
-  }
-
-  private String name(int node) {
-    return "127.0.0.1:" + servers.get(node).port();
-  }
-
-  private static JedisRedlock.Builder settings(String list) {
-    return JedisRedlock.builder()
-        .node(list)
-        .maxTtl(TTL)
-        .clockSkew(SKEW)
-        .nodeTimeout(Duration.ofMillis(400))
-        .silenceTimeout(PATIENCE);
-  }
-
-  private Redlock client(String list) {
-    return client(settings(list));
-  }
-
-  private Redlock client(JedisRedlock.Builder settings) {
-    Redlock client = settings.build();
-    clients.add(client);
-    return client;
+  @Override
+  JedisRedlock.Builder settings(String list) {
+    return super.settings(list).silenceTimeout(PATIENCE);
   }
 
   private static String outcomes(AdoptReport report) {
@@ -274,7 +242,8 @@ class AdoptTest {
     AdoptReport report = settings(list(0, 1, 2)).adopt();
     assertEquals("LEFT_ALONE REFUSED LEFT_ALONE", outcomes(report));
     String advised = report.toString().replaceFirst("(?s).*--replace (\\S+) .*", "$1");
-    List<Line> lines = operator().adopt(false, Word.NONE, List.of(advised), waits::add);
+    List<Line> lines =
+        operator(list(0, 1, 2)).adopt(false, Word.NONE, List.of(advised), waits::add);
     assertEquals(3, lines.stream().filter(line -> line.outcome().name().equals("ADOPTED")).count());
     assertTrue(waits.get(0).matches("waiting for [123]s, until every lease .*"), waits::toString);
     acquire(right, "a");
@@ -289,21 +258,14 @@ class AdoptTest {
     servers.get(3).kill();
     assertEquals("does not answer", replace(advised));
     servers.get(3).restart();
-    operator().adopt(false, Word.NONE, List.of(advised), waits::add);
+    operator(list(0, 1, 2)).adopt(false, Word.NONE, List.of(advised), waits::add);
     acquire(client(list(0, 1, 2)), "a");
   }
 
   private String replace(String advised) {
-    String told = operator().adopt(false, Word.NONE, List.of(advised), waits::add).toString();
+    String told =
+        operator(list(0, 1, 2)).adopt(false, Word.NONE, List.of(advised), waits::add).toString();
     return told.replaceFirst("(?s).*(shows the same set|does not answer).*", "$1");
-  }
-
-  private DeploymentSettings operator() {
-    DeploymentSettings operator = new DeploymentSettings();
-    operator.node(list(0, 1, 2));
-    operator.set(Setting.MAX_TTL, TTL);
-    operator.set(Setting.CLOCK_SKEW, SKEW);
-    return operator;
   }
 
   @Test

@@ -17,18 +17,11 @@ import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
-import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -38,57 +31,20 @@ import redis.clients.jedis.exceptions.JedisDataException;
 /** Which masters form the set, as an agreement that no client and no restart breaks. */
 @Tag("servers")
 @Execution(ExecutionMode.CONCURRENT)
-class AgreementTest {
+class AgreementTest extends OperatedMasters {
 
   private static final Duration MAX_TTL = Duration.ofMillis(900);
   private static final Duration SKEW = Duration.ofMillis(200);
   private static final int SECTIONS = 4;
-  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
-  private final List<Redlock> clients = new ArrayList<>();
-  private RedisServers servers;
-  private String said = ""; // by the last command
-
-  @AfterEach
-  void stop() {
-    clients.forEach(Redlock::close);
-    servers.close();
-  }
-
-  private String list(int... nodes) {
-    return IntStream.of(nodes)
-        .mapToObj(node -> servers.get(node).address())
-        .collect(Collectors.joining(","));
-  }
-
-  private static JedisRedlock.Builder settings(String list) {
-    return JedisRedlock.builder()
-        .node(list)
-        .maxTtl(MAX_TTL)
-        .clockSkew(SKEW)
-        .nodeTimeout(Duration.ofMillis(400));
-  }
-
-  private Redlock client(JedisRedlock.Builder settings) {
-    Redlock client = settings.build();
-    clients.add(client);
-    return client;
-  }
-
-  private void adopt(String list) {
-    assertTrue(settings(list).silenceTimeout(PATIENCE).adoptNew().isComplete());
-  }
-
-  private List<Object> marks() {
-    List<Object> marks = new ArrayList<>();
-    servers.forEach(server -> marks.add(String.valueOf(server.command("GET", "redlock:birth"))));
-    return marks;
+  AgreementTest() {
+    super(MAX_TTL, SKEW);
   }
 
   /** The client audits its masters three times, is refused or abstains, and changes nothing. */
   private void assertKeptOut(Redlock client, String reason, int... nodes)
       throws InterruptedException {
-    List<Object> marks = marks();
+    List<String> marks = marks();
     for (int node : nodes) {
       long before = audits(servers.get(node));
       long after = before + 3L * SECTIONS * clients.size();
@@ -111,10 +67,6 @@ class AgreementTest {
     return calls.find() ? Long.parseLong(calls.group(1)) : 0;
   }
 
-  private static void awaitLease(Redlock client) throws InterruptedException {
-    awaitLease(client, MAX_TTL);
-  }
-
   private static void awaitLease(Redlock client, Duration ttl) throws InterruptedException {
     client.acquire("a", ttl, PATIENCE).release();
   }
@@ -125,44 +77,13 @@ class AgreementTest {
         () -> client.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
   }
 
-  private boolean resize(Command command, String present, String future)
-      throws InterruptedException {
-    DeploymentSettings deployment = new DeploymentSettings();
-    deployment.node(present);
-    deployment.movingTo(future);
-    deployment.set(Setting.MAX_TTL, MAX_TTL);
-    deployment.set(Setting.CLOCK_SKEW, SKEW);
-    deployment.set(Setting.SILENCE_TIMEOUT, PATIENCE);
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    PrintStream out = new PrintStream(bytes, true, StandardCharsets.UTF_8);
-    boolean isDone =
-        deployment.resize(
-            command, new Word(List.of(), List.of(), true), Duration.ofMillis(20), out);
-    said = bytes.toString(StandardCharsets.UTF_8);
-    return isDone;
-  }
-
-  private void assertResized(String present, String future) throws InterruptedException {
-    for (Command command : List.of(Command.PREPARE, Command.COMMIT, Command.FINISH)) {
-      assertTrue(resize(command, present, future), said);
-    }
-  }
-
-  private void assertRefused(Command command, String present, String future, String why)
-      throws InterruptedException {
-    List<Object> marks = marks();
-    assertFalse(resize(command, present, future), said);
-    assertTrue(said.contains(why), said);
-    assertEquals(marks, marks(), "nothing was written");
-  }
-
   // Clients that do not belong.
 
   @Test
   void clientThatWasForgottenInAChangeNeverComesBack() throws Exception {
     servers = RedisServers.startBrandNew(5);
     adopt(list(0, 1, 2));
-    Redlock forgotten = client(settings(list(0, 1, 2)));
+    Redlock forgotten = client(list(0, 1, 2));
     awaitLease(forgotten);
     assertResized(list(0, 1, 2), list(0, 1, 2, 3, 4));
     for (int node = 0; node < 2; node++) { // with all data
@@ -170,7 +91,7 @@ class AgreementTest {
       servers.get(node).restart();
     }
     assertKeptOut(forgotten, "is not the set of its masters", 0, 1, 2);
-    Redlock moved = client(settings(list(0, 1, 2, 3, 4)));
+    Redlock moved = client(list(0, 1, 2, 3, 4));
     awaitUp(moved);
     assertKeptOut(forgotten, "is not the set of its masters", 0, 1, 2);
     awaitLease(moved);
@@ -180,11 +101,11 @@ class AgreementTest {
   void clientThatListsAPartOfTheMastersMarksNone() throws Exception {
     servers = RedisServers.startBrandNew(5);
     adopt(list(0, 1, 2, 3, 4));
-    Redlock partial = client(settings(list(0, 1, 2)));
+    Redlock partial = client(list(0, 1, 2));
     servers.get(0).restart();
     servers.get(1).restart();
     assertKeptOut(partial, "missing [127.0.0.1:" + servers.get(3).port(), 0, 1, 2);
-    Redlock whole = client(settings(list(4, 3, 2, 1, 0)));
+    Redlock whole = client(list(4, 3, 2, 1, 0));
     awaitUp(whole);
     assertKeptOut(partial, "missing [127.0.0.1:" + servers.get(3).port(), 0, 1, 2);
     awaitLease(whole);
@@ -199,7 +120,7 @@ class AgreementTest {
     servers.get(1).restart();
     assertKeptOut(
         unguarded, "agreed on restartGuard(true), this client has restartGuard(false)", 0, 1, 2);
-    awaitUp(client(settings(list(0, 1, 2))));
+    awaitUp(client(list(0, 1, 2)));
     assertKeptOut(unguarded, "restartGuard(true)", 0, 1, 2);
   }
 
@@ -208,15 +129,12 @@ class AgreementTest {
     servers = RedisServers.startBrandNew(3);
     adopt(list(0, 1, 2));
     Duration longer = MAX_TTL.multipliedBy(2);
-    Redlock before = client(settings(list(0, 1, 2)));
+    Redlock before = client(list(0, 1, 2));
     awaitUp(before);
     Redlock after = client(settings(list(0, 1, 2)).maxTtl(longer));
     assertKeptOut(after, "agreed on maxTtl 900ms, this client has maxTtl 1.8s", 0, 1, 2);
-    DeploymentSettings operator = new DeploymentSettings();
-    operator.node(list(0, 1, 2));
+    DeploymentSettings operator = operator(list(0, 1, 2));
     operator.set(Setting.MAX_TTL, longer);
-    operator.set(Setting.CLOCK_SKEW, SKEW);
-    operator.set(Setting.SILENCE_TIMEOUT, PATIENCE);
     assertTrue(operator.agree(Word.NONE, System.out));
     awaitUp(after);
     awaitLease(after, longer);
@@ -227,7 +145,7 @@ class AgreementTest {
   void clientWithALongerMaxTtlDisturbsNobody() throws Exception {
     servers = RedisServers.startBrandNew(3);
     adopt(list(0, 1, 2));
-    Redlock service = client(settings(list(0, 1, 2)));
+    Redlock service = client(list(0, 1, 2));
     awaitUp(service);
     Redlock hour = client(settings(list(0, 1, 2)).maxTtl(Duration.ofHours(1)));
     assertKeptOut(hour, "agreed on maxTtl 900ms, this client has maxTtl 1h", 0, 1, 2);
@@ -238,9 +156,9 @@ class AgreementTest {
   void listWithOneOtherMasterIsRefusedByName() throws Exception {
     servers = RedisServers.startBrandNew(4);
     adopt(list(0, 1, 2));
-    Redlock service = client(settings(list(0, 1, 2)));
+    Redlock service = client(list(0, 1, 2));
     awaitUp(service);
-    Redlock wrong = client(settings(list(1, 2, 3)));
+    Redlock wrong = client(list(1, 2, 3));
     String difference =
         String.format(
             Locale.ROOT,
@@ -299,7 +217,7 @@ class AgreementTest {
     servers = RedisServers.startBrandNew(3);
     adopt(list(0));
     assertResized(list(0), list(0, 1, 2));
-    awaitUp(client(settings(list(0, 1, 2))));
+    awaitUp(client(list(0, 1, 2)));
   }
 
   @Test
@@ -310,38 +228,38 @@ class AgreementTest {
     String why = "it is a master of [127.0.0.1:" + servers.get(3).port();
     assertRefused(Command.PREPARE, list(0, 1, 2), list(3, 4, 5), why);
     assertRefused(Command.FINISH, list(0, 1, 2), list(3, 4, 5), "no change of these masters");
-    awaitLease(client(settings(list(0, 1, 2))));
+    awaitLease(client(list(0, 1, 2)));
   }
 
   @Test
   void secondChangeIsRefusedAndNeverAdvisesToEmptyAMasterInUse() throws Exception {
     servers = RedisServers.startBrandNew(5);
     adopt(list(0, 1, 2));
-    assertTrue(resize(Command.PREPARE, list(0, 1, 2), list(0, 1, 3)), said);
+    assertDone(list(0, 1, 2), list(0, 1, 3), Command.PREPARE);
     assertRefused(
         Command.PREPARE,
         list(0, 1, 2),
         list(0, 1, 4),
         "another change of masters is under way: name the masters as in its first command");
-    assertFalse(said.contains("empty it"), said);
-    assertTrue(said.contains("or end it: run redlock resize abort --nodes "), said);
+    assertFalse(said().contains("empty it"), this::said);
+    assertTrue(said().contains("or end it: run redlock resize abort --nodes "), this::said);
   }
 
   @Test
   void twoChangesAtOnceCanBeEndedByTheirLists() throws Exception {
     servers = RedisServers.startBrandNew(5);
     adopt(list(0, 1, 2));
-    assertTrue(resize(Command.PREPARE, list(0, 1, 2), list(0, 1, 3)), said);
-    Object first = marks().get(0);
-    assertTrue(resize(Command.ABORT, list(0, 1, 2), list(0, 1, 3)), said);
-    assertTrue(resize(Command.PREPARE, list(0, 1, 2), list(0, 1, 4)), said);
-    servers.get(0).command("SET", "redlock:birth", String.valueOf(first));
+    assertDone(list(0, 1, 2), list(0, 1, 3), Command.PREPARE);
+    String first = mark(0);
+    assertDone(list(0, 1, 2), list(0, 1, 3), Command.ABORT);
+    assertDone(list(0, 1, 2), list(0, 1, 4), Command.PREPARE);
+    servers.get(0).command("SET", "redlock:birth", first);
     assertRefused(
         Command.COMMIT, list(0, 1, 2), list(0, 1, 4), "several changes of masters are under way");
     for (String future : List.of(list(0, 1, 3), list(0, 1, 4))) {
-      assertTrue(resize(Command.ABORT, list(0, 1, 2), future), said);
+      assertDone(list(0, 1, 2), future, Command.ABORT);
     }
-    awaitLease(client(settings(list(0, 1, 2))));
+    awaitLease(client(list(0, 1, 2)));
     assertResized(list(0, 1, 2), list(0, 1, 4));
   }
 
@@ -353,10 +271,10 @@ class AgreementTest {
     servers.get(1).command("SET", "redlock:fence:old", old, "PX", "600000");
     servers.get(1).command("SET", "redlock:fence:word", "no number");
     servers.get(1).command("RPUSH", "redlock:fence:list", "7");
-    assertTrue(resize(Command.PREPARE, list(0, 1, 2), list(3, 4, 5)), said);
-    assertTrue(resize(Command.COMMIT, list(0, 1, 2), list(3, 4, 5)), said);
-    assertTrue(said.contains("passed over redlock:fence:word, which is no counter"), said);
-    assertTrue(said.contains("passed over redlock:fence:list, which is no counter"), said);
+    assertDone(list(0, 1, 2), list(3, 4, 5), Command.PREPARE);
+    assertDone(list(0, 1, 2), list(3, 4, 5), Command.COMMIT);
+    assertTrue(said().contains("passed over redlock:fence:word, which is no counter"), this::said);
+    assertTrue(said().contains("passed over redlock:fence:list, which is no counter"), this::said);
     for (int node = 3; node < 6; node++) {
       assertEquals(old, servers.get(node).command("GET", "redlock:fence:old"));
     }
