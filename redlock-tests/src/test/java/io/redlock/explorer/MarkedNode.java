@@ -114,6 +114,21 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
     String process = "r" + node;
     String data = "h" + node + "x" + history;
     String owner = " " + (kind == Kind.VOID ? "x" : process) + " " + data + " ";
+    return audit(
+        process,
+        data,
+        kind == Kind.EVICTED ? 1 : 0,
+        isFounding() ? 1_000 * ageMillis : NOW_MICROS,
+        mark.replace(NOBODYS, owner));
+  }
+
+  /** Returns an audit with another mark. */
+  static NodeAudit with(NodeAudit audit, String birth) {
+    return audit(audit.runId(), audit.replId(), audit.evictedKeys(), audit.nodeMicros(), birth);
+  }
+
+  private static NodeAudit audit(
+      String process, String data, long evicted, long nodeMicros, String birth) {
     return new NodeAudit(
         "7.0.0",
         process,
@@ -125,14 +140,9 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
         0,
         0,
         "noeviction",
-        kind == Kind.EVICTED ? 1 : 0,
-        isFounding() ? 1_000 * ageMillis : NOW_MICROS,
-        mark.replace(NOBODYS, owner));
-  }
-
-  /** Returns an audit with another mark. */
-  static NodeAudit with(NodeAudit audit, String birth) {
-    return audit.marked(birth);
+        evicted,
+        nodeMicros,
+        birth);
   }
 
   /** Returns the mark; fails if there is none that can be read. */

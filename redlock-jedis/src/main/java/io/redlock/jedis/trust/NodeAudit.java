@@ -59,24 +59,6 @@ public record NodeAudit(
     }
   }
 
-  /** Returns the same with another mark. */
-  public NodeAudit marked(String text) {
-    return new NodeAudit(
-        version,
-        runId,
-        role,
-        mode,
-        replId,
-        isOwnHistory,
-        replicas,
-        maxMemoryBytes,
-        usedMemoryBytes,
-        evictionPolicy,
-        evictedKeys,
-        nodeMicros,
-        text);
-  }
-
   /**
    * Returns the write of the mark into another history of replication (N9): a master takes a new
    * one when its first copy comes, and when all copies have been gone for long, and loses nothing.
