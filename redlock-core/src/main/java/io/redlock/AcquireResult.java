@@ -9,7 +9,8 @@ import java.util.Optional;
  * @param lease the lease, which the receiver of this result owns; empty unless the outcome is
  *     {@link Outcome#ACQUIRED}
  * @param votes the answer of each node in the last round, or the reason why it has none. Empty if
- *     only other calls of the same {@link Redlock} were in the way, so that no node was asked
+ *     only other calls of the same {@link Redlock} were in the way, so that no node was asked;
+ *     empty, too, if the lease was passed on
  * @param contendedBy who was in the way; empty unless the outcome is {@link Outcome#CONTENDED}
  */
 public record AcquireResult(

@@ -41,8 +41,9 @@ public interface Lease extends AutoCloseable {
   /**
    * Returns a number above that of every lease on the same resource that was acquired before this
    * one was requested; of a {@linkplain LeaseRequest#shared shared} lease, above those of exclusive
-   * ones only. Send it with every write. The resource stores the highest token it has seen and, in
-   * the same step, refuses a write with a lower one.
+   * ones only. Unique in any case; of a lease that was passed on inside a process that order holds
+   * while clocks and data can be trusted. Send it with every write. The resource stores the highest
+   * token it has seen and, in the same step, refuses a write with a lower one.
    */
   long fencingToken();
 

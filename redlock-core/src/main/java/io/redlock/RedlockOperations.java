@@ -35,7 +35,8 @@ public interface RedlockOperations {
    * LeaseRequest#shared shared} leases: {@link #free(String)} ends those, all at once.
    *
    * @param resource the name to set free
-   * @param token the {@linkplain Lease#fencingToken() fencing token} of the lease to end
+   * @param token the token of the lease to end, as {@link #inspect} shows it; its {@linkplain
+   *     Lease#fencingToken() fencing token} is lower if it was passed on
    * @return the result, as {@link #free(String)} does
    * @throws InterruptedException if the thread was interrupted; the resource may be set free
    * @throws NullPointerException if the resource is null
@@ -61,7 +62,7 @@ public interface RedlockOperations {
    * future does not undo it.
    *
    * @param resource the name to set free
-   * @param token the fencing token of the lease to end
+   * @param token the token of the lease to end, as {@link #inspect} shows it
    * @return the future result, completed on the callback executor
    * @throws NullPointerException if the resource is null
    * @throws IllegalArgumentException if an argument is not valid
