@@ -45,15 +45,27 @@ public record Votes(List<NodeVote> nodes, int quorum, Optional<Moving> moving) {
   public enum Vote {
     /** It granted, extended, joined, or released. */
     YES,
-    /** It refused: another request holds the resource there, or is or was ahead of this one. */
+    /** It refused: the resource is held, a higher token was seen, or others are first. */
     REFUSED,
-    /** It was reached, but could not or would not grant. */
+    /**
+     * It abstains, refuses for its clock or for lack of memory, or does not hold the lease that was
+     * to be extended.
+     */
     UNABLE,
-    /** It may or may not have executed the request. */
+    /**
+     * It may or may not have executed the request: it did not answer in time, or the connection
+     * broke after sending.
+     */
     UNKNOWN,
-    /** It was not reached, or serves no client for now. */
+    /**
+     * It has not executed the request: it could not be connected, resolved or authenticated in
+     * time, is loading or busy, or the request was withdrawn unsent.
+     */
     UNREACHABLE,
-    /** An operator must fix it before it can vote. */
+    /**
+     * An operator must fix it before it can vote: it is a replica or in a cluster, denies the
+     * command, cannot write, or a foreign key is in the way.
+     */
     MISCONFIGURED,
     /** The round was decided before its answer came. */
     NOT_AWAITED
