@@ -55,35 +55,30 @@ class ReplyTextTest {
 
   @Test
   void repliesAreToldInWords() {
-    assertEquals("a held without limit", vote("a", NodeReply.held(-1, 1, ""), 1).toString());
-    assertEquals("a held for 7ms more", vote("a", NodeReply.held(7, 1, ""), 1).toString());
-    assertEquals(
-        "a held for 7ms more by billing@pod-7:4211",
-        vote("a", NodeReply.held(7, 1, "billing@pod-7:4211"), 1).toString());
-    assertEquals(
-        "a freed by ops@host, held for 7ms more",
-        vote("a", NodeReply.held(7, 1, "freed by ops@host"), 1).toString());
-    assertEquals("a has seen a higher token: 17", vote("a", NodeReply.stale(17), 1).toString());
-    assertEquals(
-        "a abstains 12s more: restarted",
-        vote("a", NodeReply.abstain(12_000, "restarted"), 1).toString());
-    assertEquals("a abstains: lost its data", vote("a", NodeReply.abstain(-1, ""), 1).toString());
-    assertEquals("a held for 0µs more", vote("a", NodeReply.held(0, 1, ""), 1).toString());
-    assertEquals(
-        "a abstains 0µs more: restarted",
-        vote("a", NodeReply.abstain(0, "restarted"), 1).toString());
+    assertTold("a held without limit", NodeReply.held(-1, 1, ""));
+    assertTold("a held for 7ms more", NodeReply.held(7, 1, ""));
+    assertTold("a held for 0µs more", NodeReply.held(0, 1, ""));
+    assertTold(
+        "a held for 7ms more by billing@pod-7:4211", NodeReply.held(7, 1, "billing@pod-7:4211"));
+    assertTold("a freed by ops@host, held for 7ms more", NodeReply.held(7, 1, "freed by ops@host"));
+    assertTold("a has seen a higher token: 17", NodeReply.stale(17));
+    assertTold("a abstains 12s more: restarted", NodeReply.abstain(12_000, "restarted"));
+    assertTold("a abstains 0µs more: restarted", NodeReply.abstain(0, "restarted"));
+    assertTold("a abstains: lost its data", NodeReply.abstain(-1, ""));
+    assertEquals("a granted 1ms", vote("a", NodeReply.GRANTED, 1_100).toString());
     assertEquals(
         "d no answer in 50ms", ReplyText.vote("d", null, Duration.ofMillis(50), true).toString());
-    assertEquals("a granted 1ms", vote("a", NodeReply.GRANTED, 1_100).toString());
     assertEquals(
         "a not awaited", ReplyText.vote("a", null, Duration.ofMillis(1), false).toString());
   }
 
+  private static void assertTold(String words, NodeReply reply) {
+    assertEquals(words, vote("a", reply, 1).toString());
+  }
+
   @Test
   void foreignKeyThatLivesForAgesIsToldToo() {
-    assertEquals(
-        "a held for 9223372036854775s more",
-        vote("a", NodeReply.held(Long.MAX_VALUE, 1, ""), 1).toString());
+    assertTold("a held for 9223372036854775s more", NodeReply.held(Long.MAX_VALUE, 1, ""));
   }
 
   @ParameterizedTest
@@ -122,24 +117,19 @@ class ReplyTextTest {
 
   @Test
   void nodeThatSetsNothingFreeSaysWhy() {
-    assertEquals(
-        "a held for 7ms more by billing, at token 6",
-        freeing(NodeReply.held(7, 6, "billing"), "").toString());
+    NodeVote held = freeing(NodeReply.held(7, 6, "billing"), "");
+    assertEquals("a held for 7ms more by billing, at token 6", held.toString());
+    assertEquals(Vote.REFUSED, held.vote());
     assertEquals(
         "a held for 7ms more by billing", freeing(NodeReply.held(7, 0, "billing"), "").toString());
-    assertEquals(Vote.REFUSED, freeing(NodeReply.held(7, 6, "billing"), "").vote());
     assertEquals("a answer lost", freeing(NodeReply.unknown(""), "it is new").toString());
     assertEquals("a no answer in 1ms", freeing(null, "").toString());
-    assertEquals(
-        "a nobody holds it, but could not be inspected before",
-        ReplyText.freeing(
-                new Poll.Answer("a", NodeReply.NOT_HELD, Duration.ofMillis(1)),
-                NodeReply.unknown(""))
-            .toString());
-    assertEquals(
-        "a nobody holds it, but could not be inspected before",
-        ReplyText.freeing(new Poll.Answer("a", NodeReply.NOT_HELD, Duration.ofMillis(1)), null)
-            .toString());
+    Poll.Answer notHeld = new Poll.Answer("a", NodeReply.NOT_HELD, Duration.ofMillis(1));
+    for (NodeReply inspection : new @Nullable NodeReply[] {NodeReply.unknown(""), null}) {
+      assertEquals(
+          "a nobody holds it, but could not be inspected before",
+          ReplyText.freeing(notHeld, inspection).toString());
+    }
   }
 
   @ParameterizedTest
