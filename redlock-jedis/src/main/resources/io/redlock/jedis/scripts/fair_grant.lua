@@ -28,10 +28,10 @@ if not held
   return 'STALE ' .. T .. ' ' .. highest
 end
 
--- INSERT tickets.lua
 local lockLives = call('PTTL', lock)
 local aheadMillis = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
 local keeps = math.max(retention + aheadMillis, call('PTTL', fence))
+-- INSERT tickets.lua
 
 local function first()
   for _, waiter in ipairs(call('ZRANGE', queue, 0, #over)) do
@@ -41,15 +41,6 @@ local function first()
   end
 end
 
-local refusal = leaveTicket()
-if refusal then
-  return refusal
-end
-if held then
-  forgetThem()
-  return 'HELD ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' '
-    .. (string.match(string.sub(holder, 1, 192), '^[!-~]+$') or '-') .. ' ' .. highest
-end
 -- Q2
 local head = not holder and first()
 while head and head ~= waiter do

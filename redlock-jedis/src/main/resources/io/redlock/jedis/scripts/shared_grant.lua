@@ -35,10 +35,10 @@ if not held and (-entry >= nowMillis or token <= low + 0) then
   return 'STALE ' .. T .. ' ' .. highest
 end
 
--- INSERT tickets.lua
 local lockLives = holder and call('PTTL', lock) or 0
 local readersLive = call('PTTL', readers)
 local fenceLives = call('PTTL', fence)
+-- INSERT tickets.lua
 
 -- Returns the end of the ticket of the first writer before the caller; then the reader after it.
 -- S7
@@ -66,15 +66,6 @@ local function inQueue()
   end
 end
 
-local refusal = leaveTicket()
-if refusal then
-  return refusal
-end
-if held then
-  forgetThem()
-  return 'HELD ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' '
-    .. (string.match(string.sub(holder, 1, 192), '^[!-~]+$') or '-') .. ' ' .. highest
-end
 local writerUntil, nextReader = inQueue()
 if writerUntil then
   forgetThem()

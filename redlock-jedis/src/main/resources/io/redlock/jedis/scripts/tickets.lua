@@ -1,4 +1,5 @@
--- Waiters whose tickets have expired, or end too late, because the clock was set back.
+-- Leaves the caller a ticket, and answers if that fails or if the name is held. Sets over:
+-- waiters whose tickets have expired, or end too late, because the clock was set back.
 -- Q5
 local over = call('ZRANGEBYSCORE', ends, '-inf', string.format('(%.0f', nowMillis))
 local after = string.format('(%.0f', nowMillis + 20000)
@@ -42,4 +43,14 @@ local function forgetThem()
       call('ZREM', ends, other)
     end
   end
+end
+
+local refusal = leaveTicket()
+if refusal then
+  return refusal
+end
+if held then
+  forgetThem()
+  return 'HELD ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' '
+    .. (string.match(string.sub(holder, 1, 192), '^[!-~]+$') or '-') .. ' ' .. highest
 end
