@@ -11,6 +11,6 @@ module io.redlock.jedis {
   exports io.redlock.jedis;
   exports io.redlock.jedis.deployment to
       io.redlock.cli;
-  exports io.redlock.jedis.trust to
+  exports io.redlock.jedis.membership to
       io.redlock.cli;
 }

@@ -30,7 +30,7 @@ class JedisArchitectureTest {
           "io.redlock.jedis.lane",
           "io.redlock.jedis.connection",
           "io.redlock.jedis.scripts",
-          "io.redlock.jedis.trust");
+          "io.redlock.jedis.membership");
 
   private static final Pattern COMMENT_OR_LITERAL =
       Pattern.compile("(?s)/\\*.*?\\*/|//[^\\n]*|\"(\\\\.|[^\"\\\\\\n])*\"|'(\\\\.|[^'\\\\\\n])*'");
@@ -107,7 +107,7 @@ class JedisArchitectureTest {
   void judgementKnowsOfNoConnection() throws IOException {
     List<String> found = new ArrayList<>();
     for (Source source : sources()) {
-      if (source.packageName.equals("io.redlock.jedis.trust")) {
+      if (source.packageName.equals("io.redlock.jedis.membership")) {
         Pattern.compile("\\b(redis\\.clients|java\\.net(?!\\.URL\\w+coder)|java\\.io)\\b")
             .matcher(source.code)
             .results()

@@ -9,8 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.chaos.ChaosMasters.Known;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
-import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;

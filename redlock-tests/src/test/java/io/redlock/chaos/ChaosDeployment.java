@@ -9,7 +9,7 @@ import io.redlock.chaos.history.RunSettings;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
-import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.membership.BirthMark;
 import io.redlock.settings.Setting;
 import io.redlock.spi.HolderLabel;
 import io.redlock.testkit.GateProxy;

@@ -2,7 +2,7 @@ package io.redlock.chaos;
 
 import io.redlock.chaos.ChaosMasters.Known;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
-import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.testbed.Await;
 import java.io.OutputStream;
 import java.io.PrintStream;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.explorer.ChangeScope.Client;
 import io.redlock.explorer.Search.Result;
-import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.testkit.Budget;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;

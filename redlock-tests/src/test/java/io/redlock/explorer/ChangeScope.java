@@ -1,11 +1,11 @@
 package io.redlock.explorer;
 
-import io.redlock.jedis.trust.MasterChange;
-import io.redlock.jedis.trust.MasterChange.Command;
-import io.redlock.jedis.trust.MasterChange.Master;
-import io.redlock.jedis.trust.MasterChange.Role;
-import io.redlock.jedis.trust.MasterChange.Step;
-import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.membership.MasterChange;
+import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterChange.Master;
+import io.redlock.jedis.membership.MasterChange.Role;
+import io.redlock.jedis.membership.MasterChange.Step;
+import io.redlock.jedis.membership.Served;
 import io.redlock.spi.Quorum;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Standing;

@@ -2,12 +2,12 @@ package io.redlock.explorer;
 
 import io.redlock.explorer.ChangeScope.Client;
 import io.redlock.explorer.Search.Sink;
-import io.redlock.jedis.trust.MasterChange.After;
-import io.redlock.jedis.trust.MasterChange.Command;
-import io.redlock.jedis.trust.MasterChange.Master;
-import io.redlock.jedis.trust.MasterChange.Role;
-import io.redlock.jedis.trust.MasterChange.Step;
-import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.membership.MasterChange.After;
+import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterChange.Master;
+import io.redlock.jedis.membership.MasterChange.Role;
+import io.redlock.jedis.membership.MasterChange.Step;
+import io.redlock.jedis.membership.Served;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Ballot;
 import io.redlock.protocol.Deadline;

@@ -10,9 +10,9 @@ import static io.redlock.explorer.MarkScope.terms;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.explorer.MarkScope.Fault;
-import io.redlock.jedis.trust.MasterChange.Command;
-import io.redlock.jedis.trust.Served;
-import io.redlock.jedis.trust.TrustRules;
+import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.Served;
+import io.redlock.jedis.membership.TrustRules;
 import io.redlock.testkit.Budget;
 import java.util.ArrayList;
 import java.util.List;

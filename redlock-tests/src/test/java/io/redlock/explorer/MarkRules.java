@@ -12,18 +12,18 @@ import io.redlock.explorer.MarkScope.Sight;
 import io.redlock.explorer.MarkWorld.Running;
 import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.explorer.MarkedNode.Kind;
-import io.redlock.jedis.trust.Agreement;
-import io.redlock.jedis.trust.Agreement.MasterSet;
-import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.MasterChange.Command;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.NodeAudit.Refresh;
-import io.redlock.jedis.trust.Operation.Step;
-import io.redlock.jedis.trust.Roll;
-import io.redlock.jedis.trust.Served;
-import io.redlock.jedis.trust.TrustRules.Surroundings;
-import io.redlock.jedis.trust.Verdict;
-import io.redlock.jedis.trust.Verdict.Stand;
+import io.redlock.jedis.membership.Agreement;
+import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.Membership;
+import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.jedis.membership.Operation.Step;
+import io.redlock.jedis.membership.Served;
+import io.redlock.jedis.membership.TrustRules.Surroundings;
+import io.redlock.jedis.membership.Verdict;
+import io.redlock.jedis.membership.Verdict.Stand;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -109,7 +109,7 @@ final class MarkRules {
       MarkedNode node = view.get(i);
       audits.add(node == null ? null : scope.heard(node, client.list().get(i)));
     }
-    Roll roll = scope.roll(client, audits, known);
+    Membership membership = scope.membership(client, audits, known);
     List<Sent> writes = new ArrayList<>();
     int voting = 0;
     for (int i = 0; i < view.size(); i++) {
@@ -125,7 +125,7 @@ final class MarkRules {
               true,
               OptionalLong.of(0),
               0,
-              scope.advice(client, roll, audits, i),
+              scope.advice(client, membership, audits, i),
               "");
       Verdict verdict = client.rules().judge(audit, around);
       Refresh refresh = verdict.refresh();
@@ -139,7 +139,7 @@ final class MarkRules {
         voting |= 1 << index;
       }
     }
-    return new Look(roll.label(), writes, voting);
+    return new Look(membership.label(), writes, voting);
   }
 
   private static boolean isMember(@Nullable MarkedNode node, Client client) {

@@ -1,25 +1,25 @@
 package io.redlock.explorer;
 
-import io.redlock.jedis.trust.Agreement;
-import io.redlock.jedis.trust.Agreement.MasterSet;
-import io.redlock.jedis.trust.Audited;
-import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.Founding;
-import io.redlock.jedis.trust.MasterChange.Command;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.NodeAudit.Refresh;
-import io.redlock.jedis.trust.Operation;
-import io.redlock.jedis.trust.Operation.Known;
-import io.redlock.jedis.trust.Operation.Progress;
-import io.redlock.jedis.trust.Operation.Question;
-import io.redlock.jedis.trust.Operation.Step;
-import io.redlock.jedis.trust.Resize;
-import io.redlock.jedis.trust.Roll;
-import io.redlock.jedis.trust.Roll.Advice;
-import io.redlock.jedis.trust.Served;
-import io.redlock.jedis.trust.TermsChange;
-import io.redlock.jedis.trust.TrustRules;
-import io.redlock.jedis.trust.TrustRules.Surroundings;
+import io.redlock.jedis.membership.Agreement;
+import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.Audited;
+import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.Founding;
+import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.Membership;
+import io.redlock.jedis.membership.Membership.Advice;
+import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.jedis.membership.Operation;
+import io.redlock.jedis.membership.Operation.Known;
+import io.redlock.jedis.membership.Operation.Progress;
+import io.redlock.jedis.membership.Operation.Question;
+import io.redlock.jedis.membership.Operation.Step;
+import io.redlock.jedis.membership.Resize;
+import io.redlock.jedis.membership.Served;
+import io.redlock.jedis.membership.TermsChange;
+import io.redlock.jedis.membership.TrustRules;
+import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -459,16 +459,16 @@ class MarkScope {
   }
 
   /** Returns the marks as a client understands them; null is a node that is silent. */
-  Roll roll(Client client, List<@Nullable NodeAudit> view, String known) {
-    List<Roll.Node> all = new ArrayList<>();
+  Membership membership(Client client, List<@Nullable NodeAudit> view, String known) {
+    List<Membership.Node> all = new ArrayList<>();
     for (int i = 0; i < view.size(); i++) {
-      all.add(Roll.Node.of(name(client.list().get(i)), view.get(i)));
+      all.add(Membership.Node.of(name(client.list().get(i)), view.get(i)));
     }
-    return Roll.of(all, client.quorum(), client.rules, known);
+    return Membership.of(all, client.quorum(), client.rules, known);
   }
 
-  Advice advice(Client client, Roll roll, List<@Nullable NodeAudit> view, int index) {
-    return roll.advice(index);
+  Advice advice(Client client, Membership membership, List<@Nullable NodeAudit> view, int index) {
+    return membership.advice(index);
   }
 
   /** Returns true if a lease of its client outlasts the abstention of a node with this mark. */
@@ -479,10 +479,11 @@ class MarkScope {
   /** Returns what a command does next. */
   Next step(Sight sight) {
     List<String> names = names(sight.operator.list());
-    Map<String, Roll.Node> beside = new TreeMap<>();
+    Map<String, Membership.Node> beside = new TreeMap<>();
     sight.beside.forEach(
         (name, node) ->
-            beside.put(name, Roll.Node.of(name, node.audit(Integer.parseInt(name.substring(1))))));
+            beside.put(
+                name, Membership.Node.of(name, node.audit(Integer.parseInt(name.substring(1))))));
     Step step = next(operation(sight, names), names, sight.audits, sight.progress, beside);
     if (sight.job instanceof Agreeing && step instanceof Step.Write write) {
       step = changed(write, mark -> mostChanges > 0 ? mark : mark.dated(0));
@@ -551,14 +552,15 @@ class MarkScope {
       List<String> names,
       List<NodeAudit> audits,
       Progress progress,
-      Map<String, Roll.Node> beside) {
+      Map<String, Membership.Node> beside) {
     List<Audited> found = new ArrayList<>();
     Map<Integer, String> nothing = new TreeMap<>();
     for (NodeAudit audit : audits) {
       Surroundings around =
           new Surroundings(audit.nodeMicros(), true, OptionalLong.of(0), 0, new Advice.Keep(), "");
       nothing.put(found.size(), "");
-      found.add(new Audited(Roll.Node.of(names.get(found.size()), audit), around, null, null));
+      found.add(
+          new Audited(Membership.Node.of(names.get(found.size()), audit), around, null, null));
     }
     Map<Question, Map<Integer, String>> answers = new EnumMap<>(Question.class);
     for (Question question : Question.values()) {

@@ -15,14 +15,14 @@ import io.redlock.explorer.MarkScope.Next;
 import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkScope.Sight;
 import io.redlock.explorer.MarkedNode.Kind;
-import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.MasterChange.Command;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.Operation.Progress;
-import io.redlock.jedis.trust.Operation.Step;
-import io.redlock.jedis.trust.Roll;
-import io.redlock.jedis.trust.Roll.Advice;
-import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.Membership;
+import io.redlock.jedis.membership.Membership.Advice;
+import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.Operation.Progress;
+import io.redlock.jedis.membership.Operation.Step;
+import io.redlock.jedis.membership.Served;
 import io.redlock.testkit.VariantTable;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -77,12 +77,12 @@ class MarkVariantsTest {
     }
 
     @Override
-    Roll roll(Client client, List<@Nullable NodeAudit> view, String known) {
+    Membership membership(Client client, List<@Nullable NodeAudit> view, String known) {
       List<@Nullable NodeAudit> misread = new ArrayList<>();
       for (NodeAudit audit : view) {
         misread.add(audit == null ? null : as.apply(audit));
       }
-      return super.roll(client, misread, known);
+      return super.membership(client, misread, known);
     }
   }
 
@@ -96,8 +96,8 @@ class MarkVariantsTest {
     }
 
     @Override
-    Roll roll(Client client, List<@Nullable NodeAudit> view, String known) {
-      return super.roll(
+    Membership membership(Client client, List<@Nullable NodeAudit> view, String known) {
+      return super.membership(
           new Client(client.name(), client.present(), client.future(), RULES, false), view, known);
     }
   }
@@ -167,8 +167,9 @@ class MarkVariantsTest {
         grown(
             new MarkScope("31a whoever comes first marks a node", 5) {
               @Override
-              Advice advice(Client client, Roll roll, List<@Nullable NodeAudit> view, int index) {
-                Advice advice = super.advice(client, roll, view, index);
+              Advice advice(
+                  Client client, Membership membership, List<@Nullable NodeAudit> view, int index) {
+                Advice advice = super.advice(client, membership, view, index);
                 NodeAudit audit = view.get(index);
                 BirthMark mark = audit == null ? null : BirthMark.parse(audit.birth());
                 boolean isMarked = audit != null && mark != null && mark.isOf(audit);
@@ -190,14 +191,14 @@ class MarkVariantsTest {
         grown(
             new MarkScope("31c a node that does not answer counts as empty", 5) {
               @Override
-              Roll roll(Client client, List<@Nullable NodeAudit> view, String known) {
+              Membership membership(Client client, List<@Nullable NodeAudit> view, String known) {
                 List<@Nullable NodeAudit> all = new ArrayList<>();
                 for (int i = 0; i < view.size(); i++) {
                   NodeAudit audit = view.get(i);
                   int index = client.list().get(i);
                   all.add(audit == null ? MarkedNode.EMPTY.audit(index) : audit);
                 }
-                return super.roll(client, all, known);
+                return super.membership(client, all, known);
               }
             }),
         new Misreading(
@@ -263,8 +264,9 @@ class MarkVariantsTest {
             range(1, 1)),
         new MarkScope("31r a client founds a set", 3) {
           @Override
-          Advice advice(Client client, Roll roll, List<@Nullable NodeAudit> view, int index) {
-            Advice advice = super.advice(client, roll, view, index);
+          Advice advice(
+              Client client, Membership membership, List<@Nullable NodeAudit> view, int index) {
+            Advice advice = super.advice(client, membership, view, index);
             String id = "q" + client.list().size();
             return view.stream().allMatch(audit -> audit != null && audit.birth().isEmpty())
                 ? new Advice.Write(Served.of(id), terms(set(id, client.present())))
@@ -277,13 +279,13 @@ class MarkVariantsTest {
         sharing(
             new MarkScope("31s a founding mark counts", 5) {
               @Override
-              Roll roll(Client client, List<@Nullable NodeAudit> view, String known) {
+              Membership membership(Client client, List<@Nullable NodeAudit> view, String known) {
                 List<@Nullable NodeAudit> misread = new ArrayList<>();
                 for (NodeAudit audit : view) {
                   misread.add(
                       audit == null ? null : MarkedNode.with(audit, founded(audit.birth())));
                 }
-                return super.roll(client, misread, known);
+                return super.membership(client, misread, known);
               }
             }),
         sharing(

@@ -1,9 +1,9 @@
 package io.redlock.explorer;
 
-import io.redlock.jedis.trust.Agreement;
-import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.membership.Agreement;
+import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.Served;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 

@@ -10,13 +10,13 @@ import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkWorld.Running;
 import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.explorer.MarkedNode.Age;
-import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.Founding;
-import io.redlock.jedis.trust.MasterChange.Command;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.Operation.Progress;
-import io.redlock.jedis.trust.Operation.Step;
-import io.redlock.jedis.trust.Roll;
+import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.Founding;
+import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.Membership;
+import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.Operation.Progress;
+import io.redlock.jedis.membership.Operation.Step;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -162,13 +162,13 @@ final class WayOut {
     Set<String> gone = new TreeSet<>();
     for (int at = 0; at < MOST_STEPS; at++) {
       List<NodeAudit> audits = new ArrayList<>();
-      Map<String, Roll.Node> beside = new TreeMap<>();
+      Map<String, Membership.Node> beside = new TreeMap<>();
       for (int node = 0; node < scope.nodes; node++) {
         NodeAudit audit = now.nodes().get(node).audit(node);
         if (client.list().contains(node)) {
           audits.add(audit);
         } else {
-          beside.put(MarkScope.name(node), Roll.Node.of(MarkScope.name(node), audit));
+          beside.put(MarkScope.name(node), Membership.Node.of(MarkScope.name(node), audit));
         }
       }
       Founding founding = new Founding(client.quorum(), client.rules(), false, gone, replaced, "w");

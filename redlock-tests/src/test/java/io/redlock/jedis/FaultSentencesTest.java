@@ -13,7 +13,7 @@ import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.cli.Doctor;
 import io.redlock.jedis.deployment.DeploymentSettings;
-import io.redlock.jedis.trust.Audited;
+import io.redlock.jedis.membership.Audited;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;

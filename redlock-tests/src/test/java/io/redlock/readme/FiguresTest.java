@@ -10,7 +10,7 @@ import io.redlock.ReleaseResult;
 import io.redlock.RetryStrategy;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.jedis.lane.LaneSettings;
-import io.redlock.jedis.trust.TrustRules;
+import io.redlock.jedis.membership.TrustRules;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.RedisServer;

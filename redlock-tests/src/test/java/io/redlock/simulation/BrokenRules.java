@@ -12,7 +12,7 @@ import static io.redlock.simulation.SimInvariant.I9;
 
 import io.redlock.RetryStrategy;
 import io.redlock.jedis.lane.Dialer;
-import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.membership.Served;
 import io.redlock.simulation.SimPlan.Change;
 import io.redlock.simulation.SimPlan.Change.Left;
 import io.redlock.spi.LockNode;

@@ -1,13 +1,13 @@
 package io.redlock.simulation;
 
 import io.redlock.jedis.deployment.SteppedResize;
+import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.ScriptCommand;
-import io.redlock.jedis.trust.MasterChange.Command;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.simulation.SimClient.Masters;
 import io.redlock.simulation.SimCommand.Known;
 import io.redlock.simulation.SimPlan.Change.Left;

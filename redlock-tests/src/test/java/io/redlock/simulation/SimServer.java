@@ -1,11 +1,11 @@
 package io.redlock.simulation;
 
+import io.redlock.jedis.membership.Agreement;
+import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.Served;
+import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.scripts.Script;
-import io.redlock.jedis.trust.Agreement;
-import io.redlock.jedis.trust.Agreement.MasterSet;
-import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.Served;
-import io.redlock.jedis.trust.TrustRules;
 import io.redlock.simulation.SimCommand.Known;
 import io.redlock.simulation.SimCommand.Step;
 import io.redlock.spi.NodeReply;

@@ -12,7 +12,7 @@ import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
-import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;

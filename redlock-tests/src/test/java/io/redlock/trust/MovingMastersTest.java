@@ -13,7 +13,7 @@ import io.redlock.cli.Doctor;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
-import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;

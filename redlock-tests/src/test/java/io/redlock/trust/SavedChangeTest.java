@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import io.redlock.AcquireResult.Outcome;
 import io.redlock.Lease;
 import io.redlock.Redlock;
-import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;

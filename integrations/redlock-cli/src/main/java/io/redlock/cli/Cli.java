@@ -6,7 +6,7 @@ import io.redlock.jedis.deployment.Adoption.Line;
 import io.redlock.jedis.deployment.Adoption.Outcome;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.SettingsParser;
-import io.redlock.jedis.trust.MasterChange;
+import io.redlock.jedis.membership.MasterChange;
 import io.redlock.settings.Setting;
 import io.redlock.text.Brief;
 import java.io.PrintWriter;

@@ -1,9 +1,9 @@
 package io.redlock.jedis.deployment;
 
-import io.redlock.jedis.trust.Audited;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.NodeAudit.Refresh;
-import io.redlock.jedis.trust.Operation.Question;
+import io.redlock.jedis.membership.Audited;
+import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.jedis.membership.Operation.Question;
 import java.util.Collection;
 import java.util.List;
 import java.util.function.Consumer;

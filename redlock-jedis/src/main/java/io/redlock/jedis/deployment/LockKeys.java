@@ -1,6 +1,6 @@
 package io.redlock.jedis.deployment;
 
-import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.membership.BirthMark;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,16 +1,16 @@
 package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.membership.Audited;
+import io.redlock.jedis.membership.Founding;
+import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.ScriptCommand;
-import io.redlock.jedis.trust.Audited;
-import io.redlock.jedis.trust.Founding;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.NodeAudit.Refresh;
-import io.redlock.jedis.trust.Operation.Question;
 import io.redlock.spi.NodeRequest;
 import io.redlock.text.Brief;
 import java.nio.charset.StandardCharsets;

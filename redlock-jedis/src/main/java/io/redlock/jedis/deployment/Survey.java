@@ -1,14 +1,14 @@
 package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.membership.Audited;
+import io.redlock.jedis.membership.Membership;
+import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.Peers;
+import io.redlock.jedis.membership.TrustRules;
+import io.redlock.jedis.membership.TrustRules.Surroundings;
+import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.scripts.AuditCall;
-import io.redlock.jedis.trust.Audited;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.Peers;
-import io.redlock.jedis.trust.Roll;
-import io.redlock.jedis.trust.TrustRules;
-import io.redlock.jedis.trust.TrustRules.Surroundings;
-import io.redlock.jedis.trust.Verdict;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
@@ -140,9 +140,9 @@ public final class Survey {
       String name, TrustRules rules, Answer<Timed> answer, @Nullable Surroundings around) {
     Timed timed = answer.value();
     if (timed == null || around == null) {
-      return new Audited(Roll.Node.of(name, null), null, null, answer.failure());
+      return new Audited(Membership.Node.of(name, null), null, null, answer.failure());
     }
     return new Audited(
-        Roll.Node.of(name, timed.audit), around, rules.judge(timed.audit, around), null);
+        Membership.Node.of(name, timed.audit), around, rules.judge(timed.audit, around), null);
   }
 }

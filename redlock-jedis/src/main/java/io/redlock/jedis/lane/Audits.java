@@ -1,13 +1,13 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.jedis.membership.NodeTrust;
+import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.ReplyMapper;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.NodeAudit.Refresh;
-import io.redlock.jedis.trust.NodeTrust;
-import io.redlock.jedis.trust.Verdict;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Ticker;
 import java.util.concurrent.TimeUnit;

@@ -1,8 +1,8 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.scripts.Script;
-import io.redlock.jedis.trust.NodeAudit.Refresh;
-import io.redlock.jedis.trust.NodeTrust;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

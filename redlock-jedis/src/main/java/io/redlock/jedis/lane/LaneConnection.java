@@ -1,10 +1,10 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.scripts.ScriptCommand;
-import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;

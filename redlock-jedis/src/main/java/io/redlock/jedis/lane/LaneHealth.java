@@ -4,9 +4,9 @@ import static io.redlock.jedis.lane.LaneLog.LOG;
 
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
+import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.Script;
-import io.redlock.jedis.trust.Verdict;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;

@@ -1,8 +1,8 @@
 package io.redlock.jedis.lane;
 
 import io.redlock.NodeStatus;
+import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.scripts.ReplyMapper;
-import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;

@@ -1,8 +1,8 @@
 package io.redlock.jedis.scripts;
 
-import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.text.Brief;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package io.redlock.jedis.scripts;
 
-import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.membership.BirthMark;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;

@@ -1,6 +1,6 @@
 package io.redlock.jedis.scripts;
 
-import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.membership.BirthMark;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeRequest;
 import java.util.List;

@@ -2,10 +2,10 @@ package io.redlock.jedis.lane;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.jedis.membership.Marks;
+import io.redlock.jedis.membership.NodeTrust;
+import io.redlock.jedis.membership.Peers;
 import io.redlock.jedis.scripts.Script;
-import io.redlock.jedis.trust.Marks;
-import io.redlock.jedis.trust.NodeTrust;
-import io.redlock.jedis.trust.Peers;
 import io.redlock.spi.Quorum;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;

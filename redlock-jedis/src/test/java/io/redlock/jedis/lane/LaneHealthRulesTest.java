@@ -1,9 +1,9 @@
 package io.redlock.jedis.lane;
 
 import io.redlock.NodeStatus;
+import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.scripts.Replies;
 import io.redlock.jedis.scripts.Script;
-import io.redlock.jedis.trust.Verdict;
 import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;

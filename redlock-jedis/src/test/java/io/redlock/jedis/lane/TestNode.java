@@ -1,8 +1,8 @@
 package io.redlock.jedis.lane;
 
-import io.redlock.jedis.trust.AuditedMaster;
-import io.redlock.jedis.trust.Marks;
-import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.membership.AuditedMaster;
+import io.redlock.jedis.membership.Marks;
+import io.redlock.jedis.membership.NodeAudit;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

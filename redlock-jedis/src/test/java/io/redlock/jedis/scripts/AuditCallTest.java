@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.membership.NodeAudit;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.Marks;
-import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.Marks;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Free;

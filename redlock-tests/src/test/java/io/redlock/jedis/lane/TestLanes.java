@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.membership.NodeTrust;
+import io.redlock.jedis.membership.Peers;
+import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.scripts.RequestEncoder;
-import io.redlock.jedis.trust.NodeTrust;
-import io.redlock.jedis.trust.Peers;
-import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
 import java.time.Duration;

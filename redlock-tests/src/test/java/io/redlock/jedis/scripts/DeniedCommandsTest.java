@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.jedis.trust.Agreement;
-import io.redlock.jedis.trust.Agreement.MasterSet;
-import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.NodeAudit.Refresh;
-import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.membership.Agreement;
+import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.jedis.membership.Served;
 import io.redlock.protocol.Footprint;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;

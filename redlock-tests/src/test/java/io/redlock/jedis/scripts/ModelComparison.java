@@ -3,7 +3,7 @@ package io.redlock.jedis.scripts;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.membership.BirthMark;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;

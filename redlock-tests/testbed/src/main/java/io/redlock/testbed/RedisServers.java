@@ -2,10 +2,10 @@ package io.redlock.testbed;
 
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.jedis.trust.Agreement;
-import io.redlock.jedis.trust.Agreement.MasterSet;
-import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.membership.Agreement;
+import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.Served;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;

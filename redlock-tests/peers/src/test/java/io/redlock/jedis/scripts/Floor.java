@@ -1,6 +1,6 @@
 package io.redlock.jedis.scripts;
 
-import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.membership.BirthMark;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.net.URI;

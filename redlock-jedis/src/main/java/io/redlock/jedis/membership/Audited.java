@@ -1,0 +1,56 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.jedis.membership.TrustRules.Surroundings;
+import io.redlock.spi.NodeReply;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A master as it was audited without a lock service.
+ *
+ * @param node what it shows
+ * @param around the knowledge about the others; null if there is no answer
+ * @param verdict the verdict of a client; null if there is no answer
+ * @param failure the reason if there is no answer; null otherwise
+ */
+public record Audited(
+    Membership.Node node,
+    @Nullable Surroundings around,
+    @Nullable Verdict verdict,
+    @Nullable NodeReply failure) {
+
+  /** Returns the master's name. */
+  public String name() {
+    return node.name();
+  }
+
+  /** Returns the audit; null if there is no answer. */
+  public @Nullable NodeAudit audit() {
+    return node.audit();
+  }
+
+  /** Returns the knowledge about the others, where the master is known to answer. */
+  Surroundings surroundings() {
+    return Objects.requireNonNull(around);
+  }
+
+  /** Returns the reason if there is no answer; empty otherwise. */
+  public String failureText() {
+    return failure == null ? "" : failure.detail();
+  }
+
+  /** Returns true if the master is there, but does not let itself be audited. */
+  public boolean isMisconfigured() {
+    return failure != null && failure.kind() == NodeReply.Kind.MISCONFIGURED;
+  }
+
+  /** Returns why the master cannot be used, whatever its mark says; empty if it can. */
+  String fault(TrustRules rules) {
+    NodeAudit audit = audit();
+    if (audit == null || around == null) {
+      return failureText();
+    }
+    String fault = rules.misconfiguration(audit, around);
+    return fault == null ? "" : fault;
+  }
+}

@@ -1,0 +1,212 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.jedis.membership.Agreement.MasterSet;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The mark that a node keeps under {@code redlock:birth}: which process its data belongs to, since
+ * when, to which set of masters it belongs, and on what its clients agreed. A node that was
+ * restarted, emptied, resynchronised or promoted has no mark, or the mark of another process.
+ *
+ * @param runId the server process that the data was seen in
+ * @param replId the replication history that the data belongs to
+ * @param firstSeenMillis when the data was first seen, by the node's clock, in milliseconds since
+ *     the epoch
+ * @param isAdopted true if an operator adopted the node, so that it need not abstain
+ * @param isFounded true if all members of the set were seen to carry its id; a node does not vote
+ *     before
+ * @param evictedKeys the number of keys that the server had evicted; a later eviction voids the
+ *     mark
+ * @param serves the clients that the node serves
+ * @param agreement the agreement of these clients
+ */
+public record BirthMark(
+    String runId,
+    String replId,
+    long firstSeenMillis,
+    boolean isAdopted,
+    boolean isFounded,
+    long evictedKeys,
+    Served serves,
+    Agreement agreement) {
+
+  /** The key of the mark. */
+  public static final String KEY = "redlock:birth";
+
+  /** The message for a key that another program wrote. */
+  public static final String UNREADABLE =
+      KEY + " holds a value that is no birth mark: delete the key";
+
+  /** The placeholder for the node's time at which it writes the mark. */
+  public static final long NOW = -1;
+
+  private static final String VERSION = "5";
+
+  private static final Pattern FORM =
+      Pattern.compile(
+          VERSION
+              + " (\\w+) (\\w+) (\\d{1,15}) (seen|adopted) (founding|founded) (\\d{1,18})"
+              + " (guarded|unguarded) (\\d{1,15}) (\\d{1,15}) ("
+              + Served.FORM
+              + ") ("
+              + Agreement.FORM
+              + ")");
+
+  private static final Pattern ANY_VERSION = Pattern.compile("(\\d{1,9}) \\w+ \\w+ .*");
+
+  /** Returns the mark in a text; null if it is none, or one of another version. */
+  public static @Nullable BirthMark parse(String text) {
+    Matcher matcher = FORM.matcher(text);
+    return !matcher.matches()
+        ? null
+        : new BirthMark(
+            matcher.group(1),
+            matcher.group(2),
+            Long.parseLong(matcher.group(3)),
+            matcher.group(4).equals("adopted"),
+            matcher.group(5).equals("founded"),
+            Long.parseLong(matcher.group(6)),
+            new Served(matcher.group(10)),
+            new Agreement(
+                Agreement.sets(matcher.group(11)),
+                matcher.group(7).equals("guarded"),
+                Long.parseLong(matcher.group(8)),
+                Long.parseLong(matcher.group(9))));
+  }
+
+  /** Returns true if another version of the library wrote the text. */
+  static boolean isOfAnotherVersion(String text) {
+    return parse(text) == null && ANY_VERSION.matcher(text).matches();
+  }
+
+  /** Returns why a text is no mark, and the fix. */
+  public static String unreadable(String text) {
+    Matcher version = ANY_VERSION.matcher(text);
+    return version.matches() && !version.group(1).equals(VERSION)
+        ? "its birth mark is of version "
+            + version.group(1)
+            + ", this program reads version "
+            + VERSION
+            + ": use one version of the library, then run redlock adopt, which replaces marks of"
+            + " others"
+        : UNREADABLE;
+  }
+
+  /** Returns true if the data is still that of this server and this history, and whole. */
+  public boolean isOf(NodeAudit audit) {
+    return runId.equals(audit.runId())
+        && replId.equals(audit.replId())
+        && audit.evictedKeys() <= evictedKeys;
+  }
+
+  /** Returns true if the abstention that the mark asks for is over. */
+  public boolean isSettled(NodeAudit audit) {
+    return isFounded
+        && (isAdopted || audit.nodeMillis() - firstSeenMillis >= agreement.abstentionMillis());
+  }
+
+  /** Returns a mark of data that counts as first seen when it is written. */
+  public static BirthMark fresh(
+      NodeAudit audit, boolean isAdopted, Served serves, Agreement agreement) {
+    return new BirthMark(
+        audit.runId(),
+        audit.replId(),
+        NOW,
+        isAdopted,
+        true,
+        audit.evictedKeys(),
+        serves,
+        agreement);
+  }
+
+  /** Returns the same mark of a set that is founded, or is not yet. */
+  BirthMark founded(boolean isSo) {
+    return new BirthMark(
+        runId, replId, firstSeenMillis, isAdopted, isSo, evictedKeys, serves, agreement);
+  }
+
+  /** Returns the mark of the same data in another history of replication. */
+  BirthMark in(String history) {
+    return new BirthMark(
+        runId, history, firstSeenMillis, isAdopted, isFounded, evictedKeys, serves, agreement);
+  }
+
+  /** Returns a mark of the same data that serves these clients under this agreement. */
+  public BirthMark serving(Served clients, Agreement terms) {
+    return new BirthMark(
+        runId, replId, firstSeenMillis, isAdopted, isFounded, evictedKeys, clients, terms);
+  }
+
+  /**
+   * Returns a mark of the same data under other terms. It is dated a millisecond later, so that a
+   * node never shows the same mark again when terms are changed back.
+   */
+  public BirthMark under(Agreement terms) {
+    return serving(serves, terms).dated(firstSeenMillis + 1);
+  }
+
+  /** Returns the same mark of another time. */
+  public BirthMark dated(long seenMillis) {
+    return new BirthMark(
+        runId, replId, seenMillis, isAdopted, isFounded, evictedKeys, serves, agreement);
+  }
+
+  /** Returns the set of its masters, or while they change, that of the future ones. */
+  MasterSet last() {
+    return agreement.sets().get(agreement.sets().size() - 1);
+  }
+
+  /** Returns whom the node serves, by the lists of its clients. */
+  public String inWords() {
+    List<String> served = new ArrayList<>();
+    for (MasterSet set : agreement.sets()) {
+      if (serves.includes(set.id())) {
+        served.add("clients of " + set.names());
+      }
+    }
+    if (!serves.changes().isEmpty()) {
+      served.add("clients with movingTo");
+    }
+    return (served.isEmpty() ? "nobody: it has left" : String.join(" and ", served))
+        + (serves.includes(Served.NO_RETURN) ? "; the change cannot be undone any more" : "")
+        + (serves.isAborting() ? "; the change is being undone" : "");
+  }
+
+  /** Returns the text before the time of the first sight. */
+  public String head() {
+    return VERSION + " " + runId + " " + replId + " ";
+  }
+
+  /** Returns the text after the time of the first sight. */
+  public String tail() {
+    return rest() + agreement.text();
+  }
+
+  private String rest() {
+    return (isAdopted ? " adopted " : " seen ")
+        + (isFounded ? "founded " : "founding ")
+        + evictedKeys
+        + (agreement.guarded() ? " guarded " : " unguarded ")
+        + agreement.maxTtlMillis()
+        + " "
+        + agreement.abstentionMillis()
+        + " "
+        + serves
+        + " ";
+  }
+
+  /** Returns the begin of the text, without the members: what grants and joins carry (N3). */
+  public String guard() {
+    return head() + firstSeenMillis + rest();
+  }
+
+  /** Returns the text that the node stores. */
+  @Override
+  public String toString() {
+    return guard() + agreement.text();
+  }
+}

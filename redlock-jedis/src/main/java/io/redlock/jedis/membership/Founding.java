@@ -1,0 +1,395 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.spi.Quorum;
+import io.redlock.text.Brief;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+/**
+ * The founding of a set by an operator, as a pure function from what all masters show to the next
+ * step (N4, N7). A command reads all masters, performs the step, and begins again, so it may be
+ * interrupted anywhere and repeated.
+ *
+ * <p>All masters of the list first get a mark that counts for nobody. When no lease of the past can
+ * be alive any more, all are read again, and get marks that count. Meanwhile a client that has a
+ * quorum writes its own mark over the first one, so a wrong list fails.
+ *
+ * @param client the settings under which the set is founded
+ * @param isNew true if the operator knows that no lease of the past is alive
+ * @param gone the masters that are gone for good
+ * @param replaced the ids of the sets whose marks may be written over, by the name of the master
+ * @param drawn the id of the set if no mark shows one of these masters
+ */
+public record Founding(
+    Quorum quorum,
+    TrustRules client,
+    boolean isNew,
+    Set<String> gone,
+    Map<String, String> replaced,
+    String drawn)
+    implements Operation {
+
+  /** Commands of audits, connecting and founding; earlier servers count no subcommands. */
+  private static final Set<String> HARMLESS =
+      Set.of(
+          "auth",
+          "hello",
+          "ping",
+          "quit",
+          "info",
+          "time",
+          "get",
+          "scan",
+          "eval",
+          "evalsha",
+          "script",
+          "script|load",
+          "client",
+          "client|setname",
+          "client|setinfo",
+          "client|info",
+          "acl",
+          "acl|setuser");
+
+  private static final Pattern CALLS = Pattern.compile("cmdstat_([^:\\s]+):calls=(\\d+)");
+
+  private static final String USED = "it is not new, as it shows ";
+
+  private static final String CHANGING =
+      "a change of masters is under way: run the last redlock resize command again";
+
+  /** A client with a quorum has long overwritten a founding mark by then. */
+  private static final long SEEN_MILLIS = 10_000;
+
+  /** A founding mark that is so old is not being founded by anybody. */
+  private static final long FORGOTTEN_MILLIS = 60_000;
+
+  /** Makes the collections unmodifiable. */
+  public Founding {
+    gone = Set.copyOf(gone);
+    replaced = Map.copyOf(replaced);
+  }
+
+  @Override
+  public Step step(List<Audited> masters, Known known) {
+    List<Membership.Node> nodes = masters.stream().map(Audited::node).toList();
+    Membership membership = Membership.of(nodes, quorum, client, "");
+    int members = membership.keeping();
+    boolean isReplaced =
+        IntStream.range(0, nodes.size())
+            .filter(i -> replaced.containsKey(nodes.get(i).name()))
+            .allMatch(i -> (members & 1 << i) != 0);
+    if (quorum.isReachedBy(members) && isReplaced) {
+      return saved(masters, members, known);
+    }
+    Set<Integer> unasked = new TreeSet<>();
+    for (int i = 0; i < nodes.size(); i++) {
+      if (isNew && nodes.get(i).audit() != null && known.answer(Question.USE, i) == null) {
+        unasked.add(i);
+      }
+    }
+    if (!unasked.isEmpty()) {
+      return new Step.Ask(Question.USE, unasked);
+    }
+    MasterSet set = set(nodes);
+    Optional<Agreement> kept =
+        nodes.stream()
+            .filter(node -> node.hasFoundedText() && isOf(node, set))
+            .map(node -> node.shown().agreement().of(List.of(set)))
+            .max(Agreement.BY_CAUTION);
+    Set<String> unseen = unseen(nodes);
+    unseen.removeAll(known.beside().keySet());
+    if (!unseen.isEmpty()) {
+      return new Step.Look(unseen);
+    }
+    boolean goesOn =
+        isNew && nodes.stream().allMatch(node -> isBegun(node, set) || isAsNew(node, set));
+    Map<Integer, String> reasons = new TreeMap<>();
+    boolean isOther = false;
+    for (int i = 0; i < nodes.size(); i++) {
+      Membership.Node node = nodes.get(i);
+      String reason = hindrance(masters.get(i), known, membership, i, set, goesOn);
+      reason =
+          reason.isEmpty() && replaced.containsKey(node.name())
+              ? use(node, known.beside())
+              : reason;
+      isOther |= isLeftBehind(node, set);
+      String difference = kept.map(client::difference).orElse("");
+      if (reason.isEmpty() && !difference.isEmpty() && node.hasFoundedText() && isOf(node, set)) {
+        reason = difference;
+      }
+      if (!reason.isEmpty()) {
+        reasons.put(i, reason);
+      }
+    }
+    return reasons.isEmpty()
+        ? found(masters, agreement(nodes, set, kept), set)
+        : new Step.Refuse(reasons, isOther);
+  }
+
+  /**
+   * Returns why a master may have been used; empty if nothing shows it.
+   *
+   * @param statistics its calls of each command
+   * @param key a key that a lock left behind; empty if there is none
+   */
+  public static String use(String statistics, String key) {
+    Matcher calls = CALLS.matcher(statistics);
+    boolean isCounted = false;
+    while (calls.find()) {
+      isCounted = true;
+      String command = calls.group(1).toLowerCase(Locale.ROOT);
+      if (!HARMLESS.contains(command) && !calls.group(2).equals("0")) {
+        return USED + "calls of " + command + ": leave out --new, or restart it empty";
+      }
+    }
+    if (!isCounted) {
+      return "its statistics do not show that it is new: leave out --new";
+    }
+    return key.isEmpty() ? "" : USED + Brief.text(key) + ": leave out --new";
+  }
+
+  /**
+   * Lets the masters that this run marked have on disk what they show (M6). A set that is founded
+   * on new masters replaces nothing.
+   */
+  private Step saved(List<Audited> masters, int members, Known known) {
+    return (isNew ? Set.<Integer>of() : known.written().keySet())
+        .stream()
+            .filter(i -> masters.get(i).audit() != null)
+            .filter(i -> !known.progress().isSaved(masters.get(i), i))
+            .min(Comparator.naturalOrder())
+            .<Step>map(Step.Save::new)
+            .orElseGet(() -> new Step.Done("", members));
+  }
+
+  // The set.
+
+  /** Returns the set of this list as its members show it, else as any mark does, else a new one. */
+  private MasterSet set(List<Membership.Node> nodes) {
+    List<String> names = nodes.stream().map(Membership.Node::name).toList();
+    for (Predicate<Membership.Node> shows :
+        List.<Predicate<Membership.Node>>of(
+            Membership.Node::isMember,
+            Membership.Node::hasFoundedText,
+            node -> node.mark() != null)) {
+      Optional<MasterSet> shown =
+          Membership.mostShown(
+              nodes.stream()
+                  .filter(shows)
+                  .flatMap(node -> node.shown().agreement().sets().stream())
+                  .filter(set -> set.isOf(names))
+                  .toList());
+      if (shown.isPresent()) {
+        return shown.get();
+      }
+    }
+    return new MasterSet(drawn, names);
+  }
+
+  private static boolean isOf(Membership.Node node, MasterSet set) {
+    return node.mark() != null && node.shown().agreement().set(set.id()).isPresent();
+  }
+
+  /** Returns true if its valid mark serves the clients of the set. */
+  private static boolean isServing(Membership.Node node, MasterSet set) {
+    return node.isMember() && isOf(node, set) && node.shown().serves().includes(set.id());
+  }
+
+  /** Returns true if the set is the other one of a change that is under way, or was. */
+  private static boolean isLeftBehind(Membership.Node node, MasterSet set) {
+    return node.isMember()
+        && isOf(node, set)
+        && !isServing(node, set)
+        && !node.shown().serves().changes().isEmpty();
+  }
+
+  /** Returns true if its mark serves only the clients of the set. */
+  private static boolean isAlone(Membership.Node node, MasterSet set) {
+    return node.shown().serves().equals(Served.of(set.id()));
+  }
+
+  /** Returns true if the set is being founded with its mark. */
+  private boolean isBegun(Membership.Node node, MasterSet set) {
+    return node.isValid()
+        && !node.shown().isFounded()
+        && node.shown().isAdopted() == isNew
+        && isOf(node, set);
+  }
+
+  /** Returns true if the set was founded on it as one of masters that were never used. */
+  private static boolean isAsNew(Membership.Node node, MasterSet set) {
+    return isServing(node, set) && node.shown().isAdopted();
+  }
+
+  // Hindrances.
+
+  /** Returns why this master cannot be adopted; empty if it can, or is a member. */
+  private String hindrance(
+      Audited master,
+      Known known,
+      Membership membership,
+      int index,
+      MasterSet set,
+      boolean goesOn) {
+    Membership.Node node = master.node();
+    NodeAudit audit = node.audit();
+    if (gone.contains(node.name())) {
+      return audit != null
+          ? NOT_GONE
+          : quorum.isReachedBy(left(set)) ? "" : Operation.tooMany(quorum);
+    }
+    String fault = master.fault(client);
+    if (audit == null || !fault.isEmpty()) {
+      return fault;
+    }
+    String written = known.written().getOrDefault(index, audit.birth());
+    if (!written.equals(audit.birth()) && node.isValid()) {
+      return "its mark was changed meanwhile: run one command at a time";
+    }
+    String use = isNew ? String.valueOf(known.answer(Question.USE, index)) : "";
+    if (!use.isEmpty()) {
+      return use;
+    }
+    BirthMark mark = node.mark();
+    boolean isIts = isOf(node, set);
+    if (quorum.isJoint() || isIts && !isAlone(node, set)) {
+      return membership.advice(index) instanceof Membership.Advice.Refuse refuse
+          ? refuse.reason()
+          : CHANGING;
+    }
+    if (isNew && !goesOn && !node.answer().birth().isEmpty() && !isBegun(node, set)) {
+      return "it has a birth mark, so it was used: leave out --new";
+    }
+    if (node.isUnreadable() && !BirthMark.isOfAnotherVersion(audit.birth())) {
+      return BirthMark.UNREADABLE;
+    }
+    String objection = membership.objection(index);
+    if (!objection.isEmpty() && mark != null) {
+      long ageMillis = audit.nodeMillis() - mark.firstSeenMillis();
+      if (!mark.last().id().equals(replaced.get(node.name()))) {
+        return objection;
+      }
+      if (!mark.isFounded() && ageMillis < FORGOTTEN_MILLIS) {
+        return "its set is being founded by somebody: run the command again in a minute";
+      }
+    }
+    return isServing(node, set) || beyond(master).isPresent()
+        ? ""
+        : "its clock cannot be checked until the clocks of a quorum of nodes agree";
+  }
+
+  private int left(MasterSet set) {
+    return IntStream.range(0, set.names().size())
+        .filter(i -> !gone.contains(set.names().get(i)))
+        .map(i -> 1 << i)
+        .sum();
+  }
+
+  // Marks.
+
+  /** Returns the other masters of the sets whose marks are to be replaced. */
+  private Set<String> unseen(List<Membership.Node> nodes) {
+    Set<String> names = new TreeSet<>();
+    for (Membership.Node node : nodes) {
+      BirthMark mark = node.mark();
+      if (mark != null && mark.last().id().equals(replaced.get(node.name()))) {
+        names.addAll(mark.last().names());
+      }
+    }
+    nodes.forEach(node -> names.remove(node.name()));
+    names.removeAll(gone);
+    return names;
+  }
+
+  /** Returns why the set whose mark is to be replaced may be in use; empty if it is not. */
+  private String use(Membership.Node node, Map<String, Membership.Node> beside) {
+    for (Membership.Node other : beside.values()) {
+      if (gone.contains(other.name())
+          || node.mark() == null
+          || !node.shown().last().names().contains(other.name())) {
+        continue;
+      }
+      if (other.audit() == null) {
+        return other.name()
+            + ", a master of its set, does not answer: if it is gone for good, add --without "
+            + other.name();
+      }
+      if (other.hasFoundedText()
+          && !other.shown().serves().isNobody() // else it has left
+          && isOf(other, node.shown().last())) {
+        return other.name()
+            + " shows the same set, so that is in use: leave out --replace; if it is no master any"
+            + " more, stop it and add --without "
+            + other.name();
+      }
+    }
+    return "";
+  }
+
+  /** Returns the terms of the set: those that its marks show, else those of this client. */
+  private Agreement agreement(
+      List<Membership.Node> nodes, MasterSet set, Optional<Agreement> kept) {
+    long longestMillis =
+        nodes.stream()
+            .filter(node -> node.mark() != null)
+            .mapToLong(node -> node.shown().agreement().abstentionMillis())
+            .reduce(client.abstentionMillis(), Math::max);
+    return kept.orElse(client.agreement(List.of(set))).abstainingFor(longestMillis);
+  }
+
+  private Step found(List<Audited> masters, Agreement agreement, MasterSet set) {
+    Map<Integer, Refresh> begun = new TreeMap<>();
+    Map<Integer, Refresh> founded = new TreeMap<>();
+    int members = 0;
+    for (int i = 0; i < masters.size(); i++) {
+      members |= isServing(masters.get(i).node(), set) ? 1 << i : 0;
+    }
+    long leastMillis =
+        isNew ? 0 : quorum.isReachedBy(members) ? SEEN_MILLIS : agreement.abstentionMillis();
+    long leftMillis = 0;
+    boolean isBegun = true;
+    for (int i = 0; i < masters.size(); i++) {
+      Membership.Node node = masters.get(i).node();
+      if (gone.contains(node.name()) || (members & 1 << i) != 0) {
+        continue;
+      }
+      NodeAudit audit = node.answer();
+      boolean isItsOwn = isBegun(node, set) && node.shown().agreement().equals(agreement);
+      long ageMillis = isItsOwn ? audit.nodeMillis() - node.shown().firstSeenMillis() : 0;
+      isBegun &= isItsOwn && ageMillis <= leastMillis + SEEN_MILLIS;
+      leftMillis = Math.max(leftMillis, leastMillis - ageMillis);
+      long aheadMillis = (beyond(masters.get(i)).orElse(0) + 999) / 1_000;
+      BirthMark fresh =
+          BirthMark.fresh(audit, isNew, Served.of(set.id()), agreement).founded(false);
+      begun.put(i, new Refresh(audit.birth(), audit.nodeMicros(), fresh, aheadMillis));
+      if (isItsOwn) {
+        founded.put(i, Refresh.of(audit, node.shown().founded(true)));
+      }
+    }
+    if (isBegun && leftMillis > 0) {
+      return new Step.Wait(
+          Duration.ofMillis(leftMillis), "that these masters may have forgotten", Map.of());
+    }
+    // All begin anew, so that none is too old when the last is not.
+    return new Step.Write(isBegun ? founded : begun, Set.of(), true, false, "");
+  }
+
+  private static OptionalLong beyond(Audited master) {
+    return master.surroundings().beyondSkewMicros();
+  }
+}

@@ -1,0 +1,446 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.spi.Quorum;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.IntFunction;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A change of masters, as a pure function from the clients that each master serves to the next step
+ * of a command. A command reads all masters, performs the step, and begins again, so it may be
+ * interrupted anywhere and repeated.
+ *
+ * <p>While clients move, each lease needs a majority of the present masters and a majority of the
+ * future ones. So leases of clients that move exclude those of all others. Leases of clients of the
+ * present masters and of the future ones do not exclude each other; they are kept apart in time:
+ * the future clients are served only after the last lease of the present ones has ended.
+ *
+ * <p>A decision stands on the masters that it binds, on disk, before anybody acts on it (M6).
+ *
+ * @param present the id of the set of present masters
+ * @param future the id of the set of future masters, drawn with the change and thus its name
+ */
+public record MasterChange(String present, String future) {
+
+  /** The commands of an operator. */
+  public enum Command {
+    /** Lets clients move. */
+    PREPARE(
+        "prepared: now run every client with movingTo, one after the other; then run redlock resize"
+            + " commit"),
+    /** Leaves the clients of the present masters behind, then serves those of the future ones. */
+    COMMIT(
+        "committed: now run every client with the future masters as its nodes, and without"
+            + " movingTo; then run redlock resize finish"),
+    /** Leaves clients that move behind, and the masters that are no longer needed. */
+    FINISH("finished: only the future masters are needed"),
+    /** Undoes a change that is not committed. */
+    ABORT("aborted: run the clients without movingTo");
+
+    /** The message at its end: what is done, and what follows. */
+    public final String done;
+
+    Command(String done) {
+      this.done = done;
+    }
+  }
+
+  /** The parts of a master in the change. */
+  public enum Role {
+    /** It is a present master only. */
+    LEAVING,
+    /** It is a present and a future master. */
+    STAYING,
+    /** It is a future master only. */
+    JOINING;
+
+    /** Returns the part of the master of this index. */
+    public static Role of(int index, Quorum quorum) {
+      return of((quorum.present() & 1 << index) != 0, (quorum.future() & 1 << index) != 0);
+    }
+
+    /** Returns the part of a master of one set, or of both. */
+    public static Role of(boolean isPresent, boolean isFuture) {
+      return isPresent ? isFuture ? STAYING : LEAVING : JOINING;
+    }
+  }
+
+  /**
+   * A master as it was read.
+   *
+   * @param serves the clients that it serves; null if it has no mark of its data
+   * @param shows those in its mark, valid or void, as far as that binds this change; else null
+   * @param isSaved true if what it shows is on disk
+   */
+  public record Master(
+      Role role, @Nullable Served serves, @Nullable Served shows, boolean isSaved) {
+
+    private boolean isPresent() {
+      return role != Role.JOINING;
+    }
+
+    private boolean isFuture() {
+      return role != Role.LEAVING;
+    }
+
+    private boolean serves(Served... any) {
+      return serves != null && List.of(any).contains(serves.without(Served.NO_RETURN));
+    }
+
+    private boolean is(Role its, Served... any) {
+      return role == its && serves(any);
+    }
+
+    private boolean isUnmarked(Role its) {
+      return role == its && serves == null;
+    }
+
+    private Served with(String label) {
+      return Objects.requireNonNull(serves).with(label);
+    }
+
+    private boolean hasNoReturn() {
+      return serves != null && serves.includes(Served.NO_RETURN);
+    }
+
+    private boolean hasLeft() {
+      return role == Role.LEAVING && serves != null && serves.isNobody() && shows != null;
+    }
+
+    /** Returns true if prepare has yet to let it serve clients that move. */
+    private boolean mayJoin() {
+      return !isPresent() && (serves == null || serves.isNobody());
+    }
+
+    /** Returns true if abort may let it serve the clients of the present masters again. */
+    private boolean mayReturn() {
+      return isPresent() && shows != null && !shows.isNobody();
+    }
+  }
+
+  /** The command that has come furthest, and if it is done. */
+  public record Reached(Command command, boolean isDone) {}
+
+  /** The next step of a command. */
+  public sealed interface Step {
+
+    /** Nothing is left to do. */
+    record Done() implements Step {}
+
+    /** Let all leases of clients of the present masters end, by a clock that is not set. */
+    record Wait() implements Step {}
+
+    /** Let a master have what it shows on disk. */
+    record Save(int master) implements Step {}
+
+    /**
+     * Let a master serve these clients, if it still serves those that were read.
+     *
+     * @param carries true if the counters of the present masters must be carried to it first
+     */
+    record Write(int master, Served serves, boolean carries, After after) implements Step {}
+
+    /** The command cannot go on. */
+    record Refuse(int master, String reason) implements Step {}
+  }
+
+  /** The step that need not be repeated for a write that follows it. */
+  public enum After {
+    /** None: what was waited for was undone. */
+    NOTHING,
+    /** The wait. */
+    WAIT,
+    /** The wait, and that all masters have on disk what they show. */
+    DISK
+  }
+
+  private Served before() {
+    return Served.of(present);
+  }
+
+  private String joint() {
+    return Served.moving(present, future);
+  }
+
+  private Served prepared() {
+    return Served.of(present, joint());
+  }
+
+  private Served committed() {
+    return Served.of(joint());
+  }
+
+  private Served opened() {
+    return Served.of(joint(), future);
+  }
+
+  private Served finished() {
+    return Served.of(future);
+  }
+
+  /** Returns the bar of an abort for a master that serves these: nobody loses its service. */
+  private static Served barred(Served serves) {
+    return serves.with(Served.ABORTING);
+  }
+
+  /** Returns a master as it was read. */
+  public Master master(Role role, Membership.Node node, boolean isSaved) {
+    if (!node.hasFoundedText()) {
+      return new Master(role, null, null, isSaved);
+    }
+    BirthMark mark = node.shown();
+    Served serves = mark.serves();
+    boolean isIts = mark.agreement().set(future).isPresent();
+    boolean isOfPresent = mark.agreement().sets().get(0).id().equals(present);
+    Served shows = isIts ? serves : serves.without(Served.NO_RETURN);
+    return new Master(
+        role,
+        node.isValid() ? serves : null,
+        (serves.isNobody() ? isIts : isOfPresent) ? shows : null,
+        isSaved);
+  }
+
+  /**
+   * Returns the next step.
+   *
+   * @param masters all masters that are not gone for good
+   * @param waited true if this run of the command has waited since its last write that follows
+   *     nothing: what must be written again was undone meanwhile
+   */
+  public Step next(Command command, List<Master> masters, boolean waited) {
+    int other = Operation.first(masters, each -> !isKnown(each));
+    if (command != Command.ABORT && other >= 0) { // abort passes over others
+      return new Step.Refuse(
+          other, "it serves other clients, " + masters.get(other).serves + ": see redlock doctor");
+    }
+    return switch (command) {
+      case PREPARE -> prepare(masters);
+      case COMMIT -> commit(masters, waited); // M2
+      case FINISH -> finish(masters);
+      case ABORT -> abort(masters);
+    };
+  }
+
+  /** Returns the point that the change has reached on these masters. */
+  public Reached reached(List<Master> masters) {
+    Command last =
+        any(masters, this::isBarred)
+            ? Command.ABORT
+            : any(masters, each -> each.hasLeft() || isFinished(each))
+                ? Command.FINISH
+                : isBound(masters)
+                        || any(masters, each -> each.isPresent() && each.serves(committed()))
+                    ? Command.COMMIT
+                    : Command.PREPARE;
+    List<Master> saved =
+        masters.stream().map(each -> new Master(each.role, each.serves, each.shows, true)).toList();
+    return new Reached(last, next(last, saved, false) instanceof Step.Done);
+  }
+
+  private boolean isKnown(Master master) {
+    return master.serves == null
+        || switch (master.role) {
+          case LEAVING -> master.serves(before(), prepared(), committed(), Served.NOBODY);
+          case STAYING ->
+              isBarred(master)
+                  || master.serves(before(), prepared(), committed(), opened(), finished());
+          case JOINING -> master.serves(committed(), opened(), finished(), Served.NOBODY);
+        };
+  }
+
+  private boolean isBarred(Master master) {
+    return master.serves(barred(prepared()), barred(committed()));
+  }
+
+  private boolean isFinished(Master master) {
+    return master.isFuture() && master.serves(finished());
+  }
+
+  /** Returns true if clients of the future masters are or were served. */
+  private boolean isOpen(List<Master> masters) {
+    return any(masters, each -> each.serves(opened()) || isFinished(each) || each.hasLeft());
+  }
+
+  /** Returns true if the change cannot be undone any more. */
+  private boolean isBound(List<Master> masters) {
+    return isOpen(masters)
+        || any(
+            masters,
+            each ->
+                each.isPresent()
+                    && each.shows != null
+                    && (each.shows.includes(Served.NO_RETURN)
+                        || each.shows.includes(future)
+                        || each.shows.isNobody()));
+  }
+
+  private static boolean any(List<Master> masters, Predicate<Master> condition) {
+    return masters.stream().anyMatch(condition);
+  }
+
+  /** Returns the step for the first master that needs it. */
+  private static Optional<Step> on(
+      List<Master> masters, Predicate<Master> condition, IntFunction<Step> step) {
+    int found = Operation.first(masters, condition);
+    return found < 0 ? Optional.empty() : Optional.of(step.apply(found));
+  }
+
+  private static Optional<Step> let(
+      List<Master> masters, Predicate<Master> condition, Served target) {
+    return on(masters, condition, i -> new Step.Write(i, target, false, After.NOTHING));
+  }
+
+  private static Optional<Step> refuse(
+      List<Master> masters, Predicate<Master> condition, String reason) {
+    return on(masters, condition, i -> new Step.Refuse(i, reason));
+  }
+
+  /** Lets the next master have on disk what it shows, as far as one must. */
+  private static Optional<Step> save(List<Master> masters) { // M6
+    return on(masters, each -> !each.isSaved, Step.Save::new);
+  }
+
+  private Optional<Step> aborted(List<Master> masters) {
+    return refuse(masters, this::isBarred, "abort was interrupted: run redlock resize abort again");
+  }
+
+  private Step prepare(List<Master> masters) {
+    if (isBound(masters)) {
+      return new Step.Refuse(-1, "the change is committed: run redlock resize commit");
+    }
+    // A master without a mark has lost its data: it must not serve clients that another one left.
+    boolean hasLeft = any(masters, each -> each.isPresent() && each.serves(committed()));
+    Served unmarked = hasLeft ? committed() : prepared();
+    return aborted(masters)
+        .or(() -> let(masters, Master::mayJoin, committed()))
+        .or(() -> let(masters, each -> each.is(Role.LEAVING, before()), prepared()))
+        .or(() -> let(masters, each -> each.is(Role.STAYING, before()), prepared()))
+        .or(() -> let(masters, each -> each.isUnmarked(Role.LEAVING), unmarked))
+        .or(() -> let(masters, each -> each.isUnmarked(Role.STAYING), unmarked))
+        .orElseGet(Step.Done::new);
+  }
+
+  private Step commit(List<Master> masters, boolean waited) {
+    if (any(masters, Master::hasLeft)) {
+      return new Step.Refuse(-1, "finish was begun: run redlock resize finish");
+    }
+    boolean isBound = isBound(masters);
+    Predicate<Master> isUnprepared =
+        each -> each.isPresent() ? each.serves(before()) : each.mayJoin();
+    Predicate<Master> isServing =
+        each -> each.serves(prepared()) || isBound && (isBarred(each) || each.serves(before()));
+    Served unmarked = isBound ? committed().with(Served.NO_RETURN) : committed();
+    Optional<Step> refusal =
+        isBound
+            ? Optional.empty()
+            : aborted(masters)
+                .or(
+                    () ->
+                        refuse(
+                            masters,
+                            isUnprepared,
+                            "it is not prepared: run redlock resize prepare first"));
+    return refusal
+        .or(() -> let(masters, each -> each.isPresent() && isServing.test(each), committed()))
+        .or(() -> let(masters, each -> each.isPresent() && each.serves == null, unmarked))
+        .or(
+            () ->
+                isOpen(masters) || waited
+                    ? Optional.empty()
+                    : save(masters).or(() -> Optional.of(new Step.Wait()))) // M3
+        .or(() -> bind(masters))
+        .or(() -> open(masters))
+        .orElseGet(Step.Done::new);
+  }
+
+  /** Lets present masters show that the change cannot be undone any more. */
+  private Optional<Step> bind(List<Master> masters) {
+    return on(
+        masters,
+        each -> each.isPresent() && each.serves(opened(), committed()) && !each.hasNoReturn(),
+        i -> new Step.Write(i, masters.get(i).with(Served.NO_RETURN), false, After.WAIT));
+  }
+
+  private Optional<Step> open(List<Master> masters) {
+    return on(
+            masters,
+            each -> each.isFuture() && !each.serves(opened(), finished()),
+            i ->
+                new Step.Write(
+                    i,
+                    masters.get(i).isPresent() ? opened().with(Served.NO_RETURN) : opened(),
+                    true,
+                    After.DISK))
+        .map(written -> save(masters).orElse(written));
+  }
+
+  private Step finish(List<Master> masters) {
+    boolean isBegun = any(masters, Master::hasLeft);
+    Predicate<Master> isPast = each -> each.serves(opened()) || isBegun && each.serves(committed());
+    Predicate<Master> isEarly =
+        each ->
+            !isOpen(masters)
+                || each.isFuture()
+                    && each.serves != null
+                    && !isPast.test(each)
+                    && !isFinished(each);
+    Predicate<Master> isStill = each -> each.serves(before(), prepared(), committed());
+    return refuse(masters, isEarly, "it is not committed: run redlock resize commit first")
+        .or(
+            () ->
+                let(
+                    masters,
+                    each ->
+                        each.role == Role.LEAVING && (each.serves == null || isStill.test(each)),
+                    Served.NOBODY))
+        .or(
+            () ->
+                on(
+                        masters,
+                        each -> each.isFuture() && (each.serves == null || isPast.test(each)),
+                        i -> new Step.Write(i, finished(), false, After.DISK))
+                    .map(written -> save(masters).orElse(written)))
+        .orElseGet(Step.Done::new);
+  }
+
+  private Step abort(List<Master> masters) {
+    if (isBound(masters)) {
+      return new Step.Refuse(
+          -1,
+          "the change is committed: run redlock resize commit, then finish it, then change the"
+              + " masters back");
+    }
+    if (!any(masters, Master::mayReturn)) {
+      return new Step.Refuse(
+          -1, "no present master shows the mark of its set: run redlock resize commit");
+    }
+    // Each future master is barred first, which a commit that is under way elsewhere respects. As
+    // long as one is, the change can be seen.
+    return let(
+            masters,
+            each -> each.isUnmarked(Role.JOINING) || each.is(Role.JOINING, committed()),
+            Served.NOBODY)
+        .or(
+            () ->
+                on(
+                    masters,
+                    each -> each.is(Role.STAYING, prepared(), committed()),
+                    i ->
+                        new Step.Write(
+                            i, masters.get(i).with(Served.ABORTING), false, After.NOTHING)))
+        .or(() -> back(masters, each -> each.isUnmarked(Role.STAYING), barred(committed())))
+        .or(() -> back(masters, each -> each.isUnmarked(Role.LEAVING), before()))
+        .or(() -> back(masters, each -> each.is(Role.LEAVING, prepared(), committed()), before()))
+        .or(() -> back(masters, each -> each.role == Role.STAYING && isBarred(each), before()))
+        .or(() -> save(masters))
+        .orElseGet(Step.Done::new);
+  }
+
+  private static Optional<Step> back(
+      List<Master> masters, Predicate<Master> condition, Served target) {
+    return let(masters, each -> each.mayReturn() && condition.test(each), target);
+  }
+}

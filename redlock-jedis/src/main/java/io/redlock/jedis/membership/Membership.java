@@ -1,0 +1,552 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.spi.Quorum;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The set of masters as the marks on the nodes of a client's list show it: which clients this one
+ * is, what each node may do for it, and which marks it may write. A pure function of the marks.
+ *
+ * <p>A mark is copied, never invented (N1): nobody but an operator founds a set ({@link Founding}).
+ * A client writes a mark if a quorum of its list shows valid marks of its set, or if all nodes of
+ * its list answer, one of them shows a mark of its set, valid or void, and none shows that of
+ * another set.
+ */
+public final class Membership {
+
+  private final List<Node> nodes;
+  private final Quorum quorum;
+  private final TrustRules client;
+  private final List<String> present;
+  private final List<String> future;
+  private final Optional<Mine> mine;
+  private final Optional<Agreement> agreed; // when this client last saw it
+  private final List<Seen> seen;
+
+  /**
+   * A node of the list.
+   *
+   * @param audit its last audit; null if it does not answer
+   * @param mark the mark in that audit; null if there is none that can be read
+   */
+  public record Node(String name, @Nullable NodeAudit audit, @Nullable BirthMark mark) {
+
+    /** Returns a node that gave this audit. */
+    public static Node of(String name, @Nullable NodeAudit audit) {
+      return new Node(name, audit, audit == null ? null : BirthMark.parse(audit.birth()));
+    }
+
+    /** Returns its mark, where it is known to have one. */
+    BirthMark shown() {
+      return Objects.requireNonNull(mark);
+    }
+
+    /** Returns its audit, where it is known to answer. */
+    NodeAudit answer() {
+      return Objects.requireNonNull(audit);
+    }
+
+    boolean isValid() {
+      return mark != null && mark.isOf(answer());
+    }
+
+    /** Returns the mark if it is that of the node's data; else null. */
+    public @Nullable BirthMark valid() {
+      return isValid() ? mark : null;
+    }
+
+    /** Returns true if its mark is valid and of a founded set. */
+    boolean isMember() {
+      return isValid() && shown().isFounded();
+    }
+
+    boolean isUnreadable() {
+      return audit != null && mark == null && !audit.birth().isEmpty();
+    }
+
+    boolean hasFoundedText() {
+      return mark != null && mark.isFounded();
+    }
+  }
+
+  /** The part of a node among the masters of a client, by its mark. */
+  private enum Sight {
+    SILENT,
+    EMPTY,
+    /** It has a valid mark of the client's set. */
+    MEMBER,
+    /** It has a void mark of that set, or that set is being founded on it. */
+    FORMER,
+    /** It has a valid mark of another set. */
+    STRANGER,
+    /** It has any other mark: void, of a set that is being founded, of another version. */
+    DISPUTED
+  }
+
+  /** A node with its place in the list, and its part. */
+  private record Seen(int index, Node node, Sight sight) {
+
+    BirthMark shown() {
+      return node.shown();
+    }
+
+    Agreement terms() {
+      return shown().agreement().of(List.of());
+    }
+
+    boolean hasLeft() {
+      return node.isMember() && shown().serves().isNobody();
+    }
+  }
+
+  /** The advice for one node. */
+  public sealed interface Advice {
+
+    /** Its mark is right. */
+    record Keep() implements Advice {}
+
+    /** This mark must be written first. */
+    record Write(Served serves, Agreement agreement) implements Advice {}
+
+    /** It does not vote yet, and no mark may be written. */
+    record Wait(String reason) implements Advice {}
+
+    /** An operator has to fix something. */
+    record Refuse(String reason) implements Advice {}
+  }
+
+  /** The clients of which this is one, with the sets that their label names. */
+  private record Mine(String label, List<MasterSet> sets) {
+
+    boolean isIn(BirthMark mark) {
+      return sets.stream().allMatch(set -> mark.agreement().set(set.id()).isPresent());
+    }
+  }
+
+  private Membership(
+      List<Node> nodes,
+      Quorum quorum,
+      TrustRules client,
+      String known,
+      Optional<Agreement> agreed) {
+    this.nodes = nodes;
+    this.agreed = agreed;
+    this.quorum = quorum;
+    this.client = client;
+    this.present = names(quorum.present());
+    this.future = names(quorum.future());
+    this.mine = quorum.isJoint() ? moving(known) : settled(known);
+    this.seen =
+        IntStream.range(0, nodes.size())
+            .mapToObj(i -> new Seen(i, nodes.get(i), sight(nodes.get(i))))
+            .toList();
+  }
+
+  /**
+   * Returns what the marks show.
+   *
+   * @param nodes the nodes of the list
+   * @param quorum those that are enough
+   * @param client the settings of the client
+   * @param known the label that the client had before, when its list was found to be its set; empty
+   *     if it had none
+   */
+  public static Membership of(List<Node> nodes, Quorum quorum, TrustRules client, String known) {
+    return of(nodes, quorum, client, known, Optional.empty());
+  }
+
+  /**
+   * Returns the same for a client that has seen an agreement before.
+   *
+   * @param agreed what its masters showed last, for the message if they show nothing any more
+   */
+  static Membership of(
+      List<Node> nodes,
+      Quorum quorum,
+      TrustRules client,
+      String known,
+      Optional<Agreement> agreed) {
+    return new Membership(List.copyOf(nodes), quorum, client, known, agreed);
+  }
+
+  /** Returns the name of these clients in marks; empty if no mark shows it. */
+  public String label() {
+    return mine.map(Mine::label).orElse("");
+  }
+
+  /** Returns the nodes whose marks are right, as bits. */
+  int keeping() {
+    return bits(
+        as(Sight.MEMBER)
+            .filter(each -> mine.isPresent() && advice(each.index) instanceof Advice.Keep));
+  }
+
+  private static int bits(Stream<Seen> some) {
+    return some.mapToInt(each -> 1 << each.index).sum();
+  }
+
+  private Stream<Seen> as(Sight... some) {
+    return seen.stream().filter(each -> List.of(some).contains(each.sight));
+  }
+
+  private List<String> names(int group) {
+    return IntStream.range(0, nodes.size())
+        .filter(node -> (group & 1 << node) != 0)
+        .mapToObj(node -> nodes.get(node).name)
+        .toList();
+  }
+
+  /** Returns the nodes whose marks name their set: the members, or if none is, all of any past. */
+  private List<Node> witnesses() {
+    boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
+    return nodes.stream().filter(hasMembers ? Node::isMember : Node::hasFoundedText).toList();
+  }
+
+  static <T> Optional<T> mostShown(List<T> all) {
+    return all.stream()
+        .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()))
+        .entrySet()
+        .stream()
+        .max(
+            Map.Entry.<T, Long>comparingByValue()
+                .thenComparing(each -> each.getKey().toString(), Comparator.reverseOrder()))
+        .map(Map.Entry::getKey);
+  }
+
+  // Whose client this is.
+
+  /** Finds the set of a client that does not move: by its names, else by whom all nodes serve. */
+  private Optional<Mine> settled(String known) {
+    List<MasterSet> alike = new ArrayList<>();
+    List<MasterSet> whole = new ArrayList<>();
+    for (Node node : witnesses()) {
+      for (MasterSet set : node.shown().agreement().sets()) {
+        if (set.isOf(present) || set.id().equals(known)) {
+          alike.add(set);
+        } else if (set.names().size() == present.size()
+            && nodes.stream()
+                .allMatch(each -> each.isMember() && each.shown().serves().includes(set.id()))) {
+          whole.add(set);
+        }
+      }
+    }
+    return mostShown(alike.isEmpty() ? whole : alike).map(set -> new Mine(set.id(), List.of(set)));
+  }
+
+  /**
+   * Finds the change in which a client moves: the one of its lists that most nodes show. Marks say
+   * only by names which master is a present one and which a future one.
+   */
+  private Optional<Mine> moving(String known) {
+    List<Mine> shown = new ArrayList<>();
+    for (Node node : witnesses()) {
+      for (String label : node.shown().serves().changes()) {
+        int arrow = label.indexOf('>');
+        Agreement agreement = node.shown().agreement();
+        Optional<MasterSet> from =
+            agreement.set(label.substring(0, arrow)).filter(set -> set.isOf(present));
+        Optional<MasterSet> to =
+            agreement.set(label.substring(arrow + 1)).filter(set -> set.isOf(future));
+        if (known.isEmpty() || known.equals(label)) {
+          from.flatMap(old -> to.map(next -> new Mine(label, List.of(old, next))))
+              .ifPresent(shown::add);
+        }
+      }
+    }
+    return mostShown(shown);
+  }
+
+  // What each node may do.
+
+  private Sight sight(Node node) {
+    if (node.audit == null) {
+      return Sight.SILENT;
+    }
+    if (node.audit.birth().isEmpty()) {
+      return Sight.EMPTY;
+    }
+    boolean isMine = node.mark != null && mine.filter(its -> its.isIn(node.shown())).isPresent();
+    if (node.isMember()) {
+      return isMine ? Sight.MEMBER : Sight.STRANGER;
+    }
+    return isMine ? Sight.FORMER : Sight.DISPUTED;
+  }
+
+  private boolean isAny(Sight... some) {
+    return as(some).findAny().isPresent();
+  }
+
+  /** Returns the advice for a node that answers. */
+  public Advice advice(int index) {
+    Seen node = seen.get(index);
+    if (mine.isPresent()) {
+      return switch (node.sight) {
+        case MEMBER, STRANGER -> marked(node.shown(), mine.get());
+        default -> copied(index, mine.get());
+      };
+    }
+    if (quorum.isJoint()) {
+      return new Advice.Refuse(unmoved(node));
+    }
+    return isAny(Sight.STRANGER) ? stranger(node) : unfounded();
+  }
+
+  private Advice marked(BirthMark mark, Mine its) {
+    String difference = client.difference(mark.agreement());
+    return !mark.serves().includes(its.label)
+        ? new Advice.Refuse(unserved(mark, its.label))
+        : difference.isEmpty() ? new Advice.Keep() : new Advice.Refuse(difference);
+  }
+
+  /** Returns the mark for a node without one that counts: what the others agreed on. */
+  private Advice copied(int index, Mine its) {
+    Optional<Agreement> shown = mostShown(as(Sight.MEMBER).map(Seen::terms).toList());
+    boolean isAgreed =
+        quorum.isReachedBy(
+            bits(as(Sight.MEMBER).filter(each -> shown.equals(Optional.of(each.terms())))));
+    if (!isAgreed && isAny(Sight.SILENT, Sight.STRANGER, Sight.DISPUTED)) {
+      return new Advice.Wait(
+          quorum.isJoint() && isAny(Sight.DISPUTED) ? TrustRules.UNMARKED_IN_A_CHANGE : needs());
+    }
+    // If all must answer, a void mark counts too: it may show a later step of a change.
+    List<Seen> sources =
+        (isAgreed ? as(Sight.MEMBER) : as(Sight.MEMBER, Sight.FORMER))
+            .filter(each -> each.node.hasFoundedText())
+            .toList();
+    Served common = common(index, sources, its);
+    if (!common.includes(its.label) || common.isAborting()) {
+      return new Advice.Wait(TrustRules.UNMARKED_IN_A_CHANGE);
+    }
+    // While an operator changes the terms, a lease may have lived for as long as any of them says.
+    Optional<Agreement> longest =
+        as(isAny(Sight.MEMBER) ? Sight.MEMBER : Sight.FORMER)
+            .map(Seen::terms)
+            .max(Agreement.BY_CAUTION);
+    List<MasterSet> sets =
+        sources.stream()
+            .filter(each -> each.shown().serves().equals(common))
+            .map(each -> each.shown().agreement().sets())
+            .findFirst()
+            .orElse(its.sets);
+    Agreement agreement = (isAgreed ? shown : longest).orElseThrow().of(sets);
+    String difference = client.difference(agreement);
+    return difference.isEmpty()
+        ? new Advice.Write(common, agreement)
+        : new Advice.Refuse(difference);
+  }
+
+  /**
+   * Returns the clients that a node may serve: its own as far as every source of them serves them.
+   */
+  private Served common(int index, List<Seen> sources, Mine its) {
+    return Served.of(
+        sources.stream()
+            .flatMap(each -> each.shown().serves().labels().stream())
+            .distinct()
+            .filter(
+                label -> {
+                  int listing = listing(label, index, its);
+                  List<Seen> all =
+                      sources.stream().filter(each -> (listing & 1 << each.index) != 0).toList();
+                  return (listing & 1 << index) != 0
+                      && !all.isEmpty()
+                      && all.stream().allMatch(each -> each.shown().serves().includes(label));
+                })
+            .toList());
+  }
+
+  /** Returns the nodes that are sources of these clients for a node of one of their lists. */
+  private int listing(String label, int index, Mine its) {
+    boolean isOfFuture = its.sets.size() > 1 && label.equals(its.sets.get(1).id());
+    boolean isOfPresent = label.equals(its.sets.get(0).id()) || label.equals(Served.NO_RETURN);
+    boolean isPresent = !quorum.isJoint() || (quorum.present() & 1 << index) != 0;
+    return isOfPresent || !isOfFuture && isPresent ? quorum.present() : quorum.future();
+  }
+
+  private String needs() {
+    return as(Sight.SILENT, Sight.STRANGER, Sight.DISPUTED)
+        .map(
+            each -> each.sight == Sight.SILENT ? each.node.name + " must answer" : stray(each.node))
+        .collect(
+            Collectors.joining(
+                ", ", "its data is new, and no majority of the masters shows the agreement: ", ""));
+  }
+
+  /** Describes a mark that is not of the set of this list, and the fix. */
+  private String stray(Node node) {
+    BirthMark mark = node.mark;
+    if (mark == null) {
+      return node.name + ": " + BirthMark.unreadable(node.answer().birth());
+    }
+    MasterSet other = mark.last();
+    return node.name
+        + (mark.isFounded() ? " has the mark of the set " : " has the founding mark of the set ")
+        + other.id()
+        + ", "
+        + other.names()
+        + ", since "
+        + Instant.ofEpochMilli(mark.firstSeenMillis()).truncatedTo(ChronoUnit.SECONDS)
+        + ": "
+        + replacing();
+  }
+
+  /** Returns the command that replaces all marks which are not of the set of this list. */
+  private String replacing() {
+    String command =
+        seen.stream()
+            .filter(each -> isStray(each) && each.node.mark != null)
+            .map(each -> " --replace " + each.node.name + "=" + each.shown().last().id())
+            .collect(Collectors.joining("", "adopt", ""));
+    return "if nobody uses that set, run " + client.command(command, present);
+  }
+
+  private boolean isStray(Seen each) {
+    return each.sight == Sight.STRANGER
+        || each.sight == Sight.DISPUTED && !isFoundedHere(each.node);
+  }
+
+  /** Returns why a node does not count as one of this list; empty if it may. */
+  String objection(int index) {
+    Seen each = seen.get(index);
+    return !isStray(each) ? "" : each.hasLeft() ? LEFT : stray(each.node);
+  }
+
+  /** Explains why the masters are not those of the list. */
+  private Advice stranger(Seen node) {
+    MasterSet other =
+        mostShown(nodes.stream().filter(Node::isMember).map(each -> each.shown().last()).toList())
+            .orElseThrow();
+    boolean isPart = !other.isOf(present) && present.containsAll(other.names());
+    return new Advice.Refuse(
+        node.hasLeft() ? LEFT : differs(other) + (isPart ? "; " + replacing() : ""));
+  }
+
+  /** Explains why there is nothing to copy: only an operator founds a set. */
+  private Advice unfounded() {
+    Optional<Advice> silent =
+        as(Sight.SILENT)
+            .findFirst()
+            .map(
+                each ->
+                    new Advice.Wait(
+                        "no majority of the masters knows their set, so all must answer first; "
+                            + each.node.name
+                            + " does not"));
+    Optional<Seen> stray = seen.stream().filter(this::isStray).findFirst();
+    return silent.orElseGet(
+        () ->
+            new Advice.Refuse(
+                stray.isPresent()
+                    ? stray(stray.get().node)
+                    : isAny(Sight.DISPUTED)
+                        ? "its set is being founded: if that was interrupted, run "
+                            + client.command("adopt", present)
+                            + " again"
+                        : "no set is founded on these masters: run "
+                            + client.command("adopt", present)
+                            + agreed
+                                .map(terms -> "; their clients agreed on " + terms.inWords())
+                                .orElse("")));
+  }
+
+  /** Returns true if an operator founds a set of this list, so that its mark may be replaced. */
+  private boolean isFoundedHere(Node node) {
+    return node.mark != null && !node.mark.isFounded() && node.mark.last().isOf(present);
+  }
+
+  /** The message for a master that has left. */
+  public static final String LEFT = "it has left this deployment: list the present masters";
+
+  /** The message for a master of a set that was founded again without it. */
+  public static final String SAME_NAMES =
+      "it has the mark of another set with the names of these masters: empty it, then it is marked"
+          + " as the others are";
+
+  /** Returns in which members a set differs from the list. */
+  String differs(MasterSet other) {
+    if (other.isOf(present)) {
+      return SAME_NAMES;
+    }
+    List<String> missing = new ArrayList<>(other.names());
+    missing.removeAll(present);
+    List<String> foreign = new ArrayList<>(present);
+    foreign.removeAll(other.names());
+    return "the list of this client is not the set of its masters, "
+        + other.names()
+        + ": "
+        + (missing.isEmpty() ? "" : "missing " + missing)
+        + (missing.isEmpty() || foreign.isEmpty() ? "" : ", ")
+        + (foreign.isEmpty() ? "" : "foreign " + foreign)
+        + ": list the same masters, written alike, on every client; to change them, see redlock"
+        + " resize";
+  }
+
+  /** Returns why a node serves no client that moves as this one does. */
+  private String unmoved(Seen node) {
+    if (!node.node.isMember()) {
+      return TrustRules.UNPREPARED;
+    }
+    BirthMark mark = node.shown();
+    if (node.hasLeft()) {
+      boolean wasPresent = (quorum.present() & 1 << node.index) != 0;
+      return wasPresent ? LEFT : TrustRules.UNPREPARED;
+    }
+    List<MasterSet> sets = mark.agreement().sets();
+    MasterSet last = mark.last();
+    if (last.isOf(future) && !last.isOf(present) && mark.serves().includes(last.id())) {
+      return "the change to "
+          + future.size()
+          + " masters is finished: list these as the nodes, and leave movingTo out";
+    }
+    return sets.size() == 1
+        ? TrustRules.UNPREPARED
+        : "it takes part in another change of masters than this client, from "
+            + sets.get(0).names()
+            + " to "
+            + last.names()
+            + ": list these, written alike, as the nodes and in movingTo, and restart the client";
+  }
+
+  /** Returns why a node does not serve this client, and which step was skipped. */
+  private String unserved(BirthMark mark, String label) {
+    Served served = mark.serves();
+    if (served.isNobody()) {
+      return LEFT;
+    }
+    if (served.isAborting()) {
+      return "a change of its masters is being undone: if redlock resize abort was interrupted, run"
+          + " it again";
+    }
+    List<MasterSet> sets = mark.agreement().sets();
+    MasterSet last = mark.last();
+    if (quorum.isJoint()) {
+      return "it takes part in another change of masters than this client: restart the client";
+    }
+    if (sets.get(0).id().equals(label)) {
+      return "its clients move from "
+          + present
+          + " to "
+          + last.names()
+          + ", which is committed: first run this client with movingTo";
+    }
+    if (last.id().equals(label)) {
+      return "its clients move to "
+          + present
+          + ", which is not committed: first run redlock resize commit";
+    }
+    return differs(last);
+  }
+}

@@ -1,0 +1,204 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.jedis.membership.Verdict.Stand;
+import io.redlock.spi.BackgroundLog;
+import io.redlock.spi.Ticker;
+import io.redlock.text.Brief;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The judge of one node's audits. It applies the rules to each audit and to what the peers know,
+ * and detects when the node may have lost earlier grants. Guarded by the lane.
+ */
+public final class NodeTrust {
+
+  private static final BackgroundLog LOG = BackgroundLog.of("io.redlock.jedis.NodeLane");
+
+  private static final int MOST_EARLIER = 8;
+
+  /** How long an observer remembers that servers alternate. */
+  private static final long SHOWN_MILLIS = 60_000;
+
+  private final String node;
+  private final int index;
+  private final Peers peers;
+  private final TrustRules rules;
+  private final ClockStepDetector clock;
+
+  private final Deque<String> earlier = new ArrayDeque<>(); // processes that answered before
+
+  private @Nullable Past past;
+  private @Nullable Sound sound; // of this connection
+  private String warned = "";
+  private String process = "";
+  private boolean alternates;
+  private long alternatedNanos;
+
+  /** The last audit that showed a valid mark, and what it allowed. */
+  private record Sound(NodeAudit audit, Verdict verdict, long sinceNanos) {}
+
+  /** The owner of the data when the node last had a valid mark. */
+  private record Past(
+      String runId, String replId, long evictedKeys, long firstSeenMillis, Agreement terms) {
+
+    /** An operator who changes the terms of a mark dates it anew; a carried one keeps its date. */
+    boolean isThatOf(@Nullable Past other) {
+      return other != null
+          && runId.equals(other.runId)
+          && (firstSeenMillis == other.firstSeenMillis || !terms.equals(other.terms));
+    }
+  }
+
+  /**
+   * @param index the node's place among its peers
+   * @param driftPartsPerMillion the part by which a node's clock may outrun this machine's
+   */
+  public NodeTrust(
+      String node, int index, Peers peers, TrustRules rules, long driftPartsPerMillion) {
+    this.node = node;
+    this.index = index;
+    this.peers = peers;
+    this.rules = rules;
+    this.clock = new ClockStepDetector(driftPartsPerMillion);
+  }
+
+  /**
+   * Judges an audit that was made between two readings of the monotonic clock.
+   *
+   * @param resets takes the reason if the node may have lost earlier grants
+   */
+  public Verdict judge(
+      NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker, Consumer<String> resets) {
+    Sound last = sound;
+    if (last != null && afterNanos - last.sinceNanos <= Peers.FRESH_NANOS && !rules.observes()) {
+      NodeAudit.Refresh carrying = audit.carrying(last.audit); // N9
+      if (carrying != null) {
+        return last.verdict.writing(carrying);
+      }
+    }
+    Verdict verdict =
+        rules.judge(audit, peers.hear(index, audit, beforeNanos, afterNanos, ticker, rules));
+    if (isAlternating(audit, afterNanos)) {
+      verdict = Verdict.refused(Verdict.alternating(audit.runId(), earlier.getLast()));
+    }
+    boolean quorum = peers.judged(index, verdict.stand() != Stand.REFUSED);
+    if (!quorum && verdict.stand() == Stand.VOTES) {
+      verdict = Verdict.abstains(-1, peers.tooFew(), verdict.refresh());
+    }
+    String step = step(audit, beforeNanos, afterNanos, ticker);
+    String loss = loss(audit);
+    loss = loss.isEmpty() ? step : loss;
+    if (!loss.isEmpty()) {
+      LOG.warn("node {} may have lost earlier grants: {}", node, loss);
+      resets.accept(loss);
+    }
+    warn(audit);
+    boolean isSound = past != null && verdict.stand() != Stand.REFUSED;
+    sound = isSound ? new Sound(audit, verdict, beforeNanos) : null;
+    return rules.observes() ? verdict.unwritten() : verdict;
+  }
+
+  /** Returns how the node lost its data since the last audit; empty if it did not. */
+  private String loss(NodeAudit audit) {
+    Past before = past;
+    BirthMark mark = BirthMark.parse(audit.birth());
+    past =
+        mark != null && mark.isOf(audit)
+            ? new Past(
+                audit.runId(),
+                audit.replId(),
+                mark.evictedKeys(),
+                mark.firstSeenMillis(),
+                mark.agreement().of(List.of()))
+            : null;
+    if (before == null || before.isThatOf(past)) {
+      return "";
+    }
+    if (!before.runId.equals(audit.runId())) {
+      return "it was restarted or replaced by another server";
+    }
+    if (before.evictedKeys < audit.evictedKeys()) {
+      return "it has evicted keys";
+    }
+    return before.replId.equals(audit.replId())
+        ? "its data, or its birth mark, was deleted"
+        : "its replication history changed: it was promoted or resynchronised, or got a replica";
+  }
+
+  /**
+   * Returns true if a server came back that another one had replaced at this address, until every
+   * lease that either granted has ended. The process of a server never comes back.
+   */
+  private boolean isAlternating(NodeAudit audit, long nowNanos) {
+    String runId = audit.runId();
+    if (!runId.equals(process)) {
+      if (earlier.remove(runId)) {
+        alternates = true;
+        alternatedNanos = nowNanos;
+      }
+      if (!process.isEmpty()) {
+        earlier.addLast(process);
+      }
+      if (earlier.size() > MOST_EARLIER) {
+        earlier.removeFirst();
+      }
+      process = runId;
+    }
+    alternates &=
+        nowNanos - alternatedNanos
+            < TimeUnit.MILLISECONDS.toNanos(
+                rules.observes() ? SHOWN_MILLIS : rules.abstentionMillis());
+    return alternates;
+  }
+
+  private String step(NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker) {
+    long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
+    return clock.stepMicros(audit.nodeMicros(), beforeNanos, afterNanos, wallAheadMicros).stream()
+        .mapToObj(
+            micros -> "its clock stepped by " + Brief.exact(Duration.ofMillis(micros / 1_000)))
+        .findFirst()
+        .orElse("");
+  }
+
+  private void warn(NodeAudit audit) {
+    String warning = TrustRules.warning(audit);
+    if (warning != null && !warning.equals(warned)) {
+      LOG.warn("node {}: {}", node, warning);
+    }
+    warned = warning == null ? "" : warning;
+  }
+
+  /** Returns the part of a mark without which a node refuses extends; empty if none is needed. */
+  public String served() {
+    String label = peers.label();
+    return rules.guarded() ? Served.part(label.isEmpty() ? "?" : label) : "";
+  }
+
+  /** Takes note that the connection has ended. */
+  public void left() {
+    sound = null;
+    peers.left(index);
+  }
+
+  /** Returns true if there is or was a quorum of nodes. */
+  public boolean hasQuorum() {
+    return peers.hasQuorum();
+  }
+
+  /** Returns true if no audit can lead to a vote before other nodes have told more. */
+  public boolean awaitsOthers() {
+    return !peers.hasQuorum() || !rules.observes() && peers.waits(index);
+  }
+
+  /** Runs the action whenever other nodes told something that this one may wait for. */
+  public void whenTold(Runnable action) {
+    peers.whenQuorum(action);
+    peers.whenTold(index, action);
+  }
+}

@@ -1,0 +1,260 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.spi.Quorum;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.IntPredicate;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A command of an operator, as a pure function from what all masters show to its next step. A run
+ * reads all masters, performs the step, and begins again, so it may be interrupted anywhere and
+ * repeated.
+ */
+public interface Operation {
+
+  /** A question to one master, beyond its audit. */
+  enum Question {
+    /** If its counters can be carried. Has no answer if it denies that. */
+    RIGHTS,
+    /** Which key a lock left behind; empty if there is none. */
+    KEY,
+    /** Why it may have been used; empty if nothing shows it. */
+    USE
+  }
+
+  /** The next step. Masters are named by their index in the lists. */
+  sealed interface Step {
+
+    /**
+     * Nothing is left to do.
+     *
+     * @param members the masters that show the set, as bits; all if that does not matter
+     */
+    record Done(String message, int members) implements Step {}
+
+    /**
+     * Let time pass.
+     *
+     * @param until what has ended then
+     * @param marks the marks that must still be there then, by the master
+     */
+    record Wait(Duration time, String until, Map<Integer, String> marks) implements Step {}
+
+    /** Let a master have what it shows on disk. */
+    record Save(int master) implements Step {}
+
+    /**
+     * Write these marks, each unless another one was written meanwhile.
+     *
+     * @param carries true if the counters of these masters must be carried to it first
+     * @param isWaitedFor true if what was waited for is not undone by it
+     * @param isSaved true if it follows that all are on disk, and need not be saved itself
+     * @param told what is said of a master that has its mark
+     */
+    record Write(
+        Map<Integer, Refresh> marks,
+        Set<Integer> carries,
+        boolean isWaitedFor,
+        boolean isSaved,
+        String told)
+        implements Step {}
+
+    /** Ask these masters. */
+    record Ask(Question question, Set<Integer> masters) implements Step {}
+
+    /** Read these masters, too, which are in no list. */
+    record Look(Set<String> names) implements Step {}
+
+    /**
+     * The command cannot go on.
+     *
+     * @param reasons by the master; by −1 if it is none of them
+     * @param isOther true if the list is the other one of a change that is under way
+     */
+    record Refuse(Map<Integer, String> reasons, boolean isOther) implements Step {}
+  }
+
+  /**
+   * What a run has done.
+   *
+   * @param waited true if it has waited, and has written nothing since that must be waited for
+   * @param marks the marks that must be there for that, by the master; others show that somebody
+   *     wrote meanwhile
+   * @param saved the marks that need not be saved, by the master: they are on disk, or were written
+   *     when all were
+   */
+  record Progress(boolean waited, Map<Integer, String> marks, Map<Integer, String> saved) {
+
+    /** Nothing is done. */
+    public static final Progress NONE = new Progress(false, Map.of(), Map.of());
+
+    /** Makes the maps unmodifiable. */
+    public Progress {
+      marks = Map.copyOf(marks);
+      saved = Map.copyOf(saved);
+    }
+
+    boolean isSaved(Audited master, int index) {
+      NodeAudit audit = master.audit();
+      return audit != null && audit.birth().equals(saved.get(index));
+    }
+
+    /** Returns the same after a wait. */
+    public Progress waited(Step.Wait wait) {
+      return new Progress(true, wait.marks, saved);
+    }
+
+    /** Returns the same when a master has this mark on disk. */
+    public Progress saved(int master, String mark) {
+      return new Progress(waited, marks, with(saved, master, mark));
+    }
+
+    /**
+     * Returns the same after a write.
+     *
+     * @param mark the mark that the master has now; null if another one was written meanwhile
+     */
+    public Progress wrote(Step.Write write, int master, @Nullable String mark) {
+      boolean goesOn = waited && write.isWaitedFor;
+      return new Progress(
+          goesOn,
+          !goesOn ? Map.of() : mark == null || marks.isEmpty() ? marks : with(marks, master, mark),
+          mark == null || !write.isSaved ? saved : with(saved, master, mark));
+    }
+
+    private static Map<Integer, String> with(Map<Integer, String> all, int master, String mark) {
+      Map<Integer, String> more = new HashMap<>(all);
+      more.put(master, mark);
+      return more;
+    }
+  }
+
+  /**
+   * What a run knows besides what the masters show.
+   *
+   * @param written the marks that it wrote last, by the master
+   * @param before the masters as they were read before its last write; empty if it wrote nothing
+   * @param answers by the question and the master
+   * @param beside other masters that were read, by the name
+   */
+  record Known(
+      Progress progress,
+      Map<Integer, String> written,
+      List<Audited> before,
+      Map<Question, Map<Integer, String>> answers,
+      Map<String, Membership.Node> beside) {
+
+    /** Returns the answer of a master; null if it was not asked. */
+    @Nullable String answer(Question question, int master) {
+      return answers.getOrDefault(question, Map.of()).get(master);
+    }
+  }
+
+  /** Ends a step at once, with the reason. */
+  final class Stopped extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    private final transient Step.Refuse step;
+
+    Stopped(int master, String reason) {
+      super(reason, null, false, false);
+      step = new Step.Refuse(Map.of(master, reason), false);
+    }
+  }
+
+  /**
+   * Returns the next step.
+   *
+   * @param masters all masters of the lists, also those that are gone for good
+   */
+  default Step next(List<Audited> masters, Known known) {
+    try {
+      return step(masters, known);
+    } catch (Stopped stopped) {
+      return stopped.step;
+    }
+  }
+
+  /** Returns the next step, or throws {@link Stopped}. */
+  Step step(List<Audited> masters, Known known);
+
+  /** Returns the write of one mark. */
+  static Step.Write write(
+      int master, Audited read, BirthMark mark, boolean isWaitedFor, boolean isSaved, String told) {
+    Map<Integer, Refresh> marks = Map.of(master, Refresh.of(read.node().answer(), mark));
+    return new Step.Write(marks, Set.of(), isWaitedFor, isSaved, told);
+  }
+
+  /** Returns the place of the first that meets the condition; −1 if none does. */
+  static <T> int first(List<T> all, Predicate<T> condition) {
+    for (int i = 0; i < all.size(); i++) {
+      if (condition.test(all.get(i))) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /**
+   * Returns the masters that take part: all that are not gone for good, and those must answer (M4).
+   *
+   * @param mayBeWrong true for a master that need not be one
+   */
+  static List<Integer> present(
+      List<Audited> masters,
+      Quorum quorum,
+      TrustRules rules,
+      Set<String> gone,
+      IntPredicate mayBeWrong) {
+    Set<String> unknown = new TreeSet<>(gone);
+    masters.forEach(each -> unknown.remove(each.name()));
+    if (!unknown.isEmpty()) {
+      throw new Stopped(-1, unknown + " is none of the masters: name it as in the lists");
+    }
+    List<Integer> present =
+        IntStream.range(0, masters.size())
+            .filter(i -> !gone.contains(masters.get(i).name()))
+            .boxed()
+            .toList();
+    if (!quorum.isReachedBy(present.stream().mapToInt(i -> 1 << i).sum())) {
+      throw new Stopped(-1, tooMany(quorum));
+    }
+    for (int i = 0; i < masters.size(); i++) {
+      Audited each = masters.get(i);
+      String fault = present.contains(i) ? each.fault(rules) : each.audit() == null ? "" : NOT_GONE;
+      if (fault.isEmpty() && each.node().isUnreadable()) {
+        fault = BirthMark.unreadable(each.node().answer().birth());
+      }
+      if (!fault.isEmpty()) {
+        boolean isSilent = each.audit() == null && !each.isMisconfigured();
+        throw new Stopped(
+            i,
+            fault
+                + (each.isMisconfigured() ? ": then run the command again" : "")
+                + (!isSilent
+                    ? ""
+                    : ": run the command again when it is back, or"
+                        + (mayBeWrong.test(i)
+                            ? " correct the list of future masters"
+                            : ", if it is gone for good, with --without " + each.name())));
+      }
+    }
+    return present;
+  }
+
+  /** The reason why a master cannot be declared gone. */
+  String NOT_GONE = "it answers, so it is not gone: leave out --without for it";
+
+  /** Returns why the others cannot go on without those that are gone. */
+  static String tooMany(Quorum quorum) {
+    return "too many masters are gone: " + quorum + " are needed";
+  }
+}

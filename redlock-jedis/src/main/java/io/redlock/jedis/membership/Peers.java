@@ -1,0 +1,296 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.jedis.membership.Membership.Advice;
+import io.redlock.jedis.membership.TrustRules.Surroundings;
+import io.redlock.spi.Quorum;
+import io.redlock.spi.Ticker;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The knowledge that the lanes of one lock service share about their nodes: clocks, identities, and
+ * how long a node that was reset abstains. Thread-safe.
+ */
+public final class Peers {
+
+  /** The age up to which an audit shows the mark of its node. */
+  static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+  private final Quorum nodes;
+  private final List<String> names;
+  private final long skewMicros;
+  private final @Nullable Heard[] heard; // guarded by this; null: not connected
+  private final boolean[] accepted; // guarded by this; connected, and not refused
+  private final List<Runnable> whenQuorum = new ArrayList<>(); // guarded by this
+  private final Runnable[] whenTold; // guarded by this
+  private final boolean[] waits; // guarded by this; for what other nodes tell
+  private final boolean[] tells; // guarded by this; something that others may wait for
+  private final Membership.Node[] silent; // made in advance: a node may leave for lack of memory
+  private final Membership.Node[] shown; // guarded by this; silent: not connected
+  private final long[] auditedNanos; // guarded by this
+  private boolean quorum; // guarded by this; stays true
+  private Optional<Agreement> agreed = Optional.empty(); // guarded by this; seen last
+  private String label = ""; // guarded by this; of these clients in marks, empty until known
+
+  /** The last audit of a connected node. The offset is its clock minus the monotonic clock. */
+  private record Heard(
+      int node,
+      String name,
+      String runId,
+      long offsetMicros,
+      long uncertaintyMicros,
+      long wallAheadMicros) {
+
+    long distanceMicros(Heard other) {
+      return Math.abs(offsetMicros - other.offsetMicros);
+    }
+
+    /** Returns the largest error of the distance. */
+    long misreadMicros(Heard other) {
+      return this == other ? 0 : uncertaintyMicros + other.uncertaintyMicros;
+    }
+  }
+
+  /**
+   * @param names the nodes
+   * @param quorum those that are enough
+   * @param skewMicros the allowed difference between the clocks of two nodes
+   */
+  public Peers(List<String> names, Quorum quorum, long skewMicros) {
+    int nodes = quorum.nodes();
+    this.names = List.copyOf(names);
+    this.nodes = quorum;
+    this.skewMicros = skewMicros;
+    this.heard = new Heard[nodes];
+    this.accepted = new boolean[nodes];
+    this.silent = new Membership.Node[nodes];
+    Arrays.setAll(silent, node -> Membership.Node.of(this.names.get(node), null));
+    this.shown = silent.clone();
+    this.auditedNanos = new long[nodes];
+    this.whenTold = new Runnable[nodes];
+    Arrays.fill(whenTold, (Runnable) () -> {});
+    this.waits = new boolean[nodes];
+    this.tells = new boolean[nodes];
+  }
+
+  /** Returns the name of these clients in marks; empty if none has shown it yet. */
+  synchronized String label() {
+    return label;
+  }
+
+  /**
+   * Takes note of an audit that was made between two readings of the monotonic clock.
+   *
+   * @param rules the settings of this client
+   * @return all that is known now, including this audit
+   */
+  public synchronized Surroundings hear(
+      int node,
+      NodeAudit audit,
+      long beforeNanos,
+      long afterNanos,
+      Ticker ticker,
+      TrustRules rules) {
+    long middleMicros = (beforeNanos + (afterNanos - beforeNanos) / 2) / 1_000;
+    long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
+    NodeAudit before = shown[node].audit();
+    String twin = twin(node, audit.runId());
+    tells[node] |=
+        twin.isEmpty()
+            && (before == null || !before.birth().equals(audit.birth()) || isOld(node, afterNanos));
+    shown[node] = twin.isEmpty() ? Membership.Node.of(names.get(node), audit) : silent[node];
+    auditedNanos[node] = afterNanos;
+    Membership membership = membership(rules, afterNanos);
+    Advice advice = membership.advice(node);
+    waits[node] = !(advice instanceof Advice.Keep);
+    if (!waits[node]) {
+      agreed = Optional.of(shown[node].shown().agreement());
+    }
+    label = membership.label().isEmpty() ? label : membership.label();
+    long uncertaintyMicros = (afterNanos - beforeNanos) / 2_000;
+    Heard self =
+        new Heard(
+            node,
+            names.get(node),
+            audit.runId(),
+            audit.nodeMicros() - middleMicros,
+            uncertaintyMicros,
+            wallAheadMicros);
+    heard[node] = twin.isEmpty() ? self : null;
+    List<Heard> fresh = fresh(wallAheadMicros);
+    boolean byMedian = nodes.isReachedBy(set(fresh));
+    Heard median = byMedian ? median(fresh) : self;
+    return new Surroundings(
+        middleMicros + (byMedian ? median.offsetMicros : wallAheadMicros),
+        byMedian,
+        beyondSkewMicros(self, fresh),
+        median == self ? uncertaintyMicros : self.misreadMicros(median),
+        advice,
+        twin);
+  }
+
+  private Membership membership(TrustRules rules, long nowNanos) {
+    List<Membership.Node> all = new ArrayList<>();
+    for (int node = 0; node < shown.length; node++) {
+      all.add(isOld(node, nowNanos) ? silent[node] : shown[node]);
+    }
+    boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
+    return Membership.of(all, nodes, rules, isChosen ? label : "", agreed);
+  }
+
+  /** Returns true if the node may show another mark by now: this process may have been paused. */
+  private boolean isOld(int node, long nowNanos) {
+    return nowNanos - auditedNanos[node] > FRESH_NANOS;
+  }
+
+  private static int set(List<Heard> some) {
+    return some.stream().mapToInt(each -> 1 << each.node).reduce(0, (a, b) -> a | b);
+  }
+
+  /** Returns the name of another node that is the same process; the second one does not count. */
+  private String twin(int node, String runId) {
+    for (int other = 0; other < heard.length; other++) {
+      Heard known = heard[other];
+      if (other != node && known != null && known.runId.equals(runId)) {
+        return known.name;
+      }
+    }
+    return "";
+  }
+
+  /**
+   * Returns the audits since this machine last slept or its clock was last set; older ones no
+   * longer give the time of a node.
+   */
+  private List<Heard> fresh(long wallAheadMicros) {
+    List<Heard> fresh = new ArrayList<>();
+    for (Heard each : heard) {
+      if (each != null && isFresh(each, wallAheadMicros)) {
+        fresh.add(each);
+      }
+    }
+    return fresh;
+  }
+
+  /**
+   * Returns by how much more than the skew the clock may differ from the clocks of a quorum that
+   * includes it; empty if no quorum agrees with it.
+   */
+  private OptionalLong beyondSkewMicros(Heard self, List<Heard> fresh) {
+    ToLongFunction<Heard> beyond =
+        each -> self.distanceMicros(each) + self.misreadMicros(each) - skewMicros;
+    List<Heard> agreeing =
+        fresh.stream()
+            .filter(each -> self.distanceMicros(each) <= skewMicros + self.misreadMicros(each))
+            .sorted(Comparator.comparingLong(beyond))
+            .toList();
+    int set = 0;
+    for (Heard each : agreeing) {
+      set |= 1 << each.node;
+      if (nodes.isReachedBy(set)) {
+        return OptionalLong.of(Math.max(0, beyond.applyAsLong(each)));
+      }
+    }
+    return OptionalLong.empty();
+  }
+
+  private static Heard median(List<Heard> fresh) {
+    List<Heard> byOffset =
+        fresh.stream().sorted(Comparator.comparingLong(Heard::offsetMicros)).toList();
+    return byOffset.get((byOffset.size() - 1) / 2);
+  }
+
+  private boolean isFresh(Heard each, long wallAheadMicros) {
+    return Math.abs(each.wallAheadMicros - wallAheadMicros) <= skewMicros;
+  }
+
+  /**
+   * Takes note of a verdict. Until a quorum of nodes has been accepted at the same time, their time
+   * and their abstention are unknown, so none votes.
+   *
+   * @return true if there is or was such a quorum
+   */
+  boolean judged(int node, boolean isAccepted) {
+    List<Runnable> due;
+    boolean isReached;
+    synchronized (this) {
+      accepted[node] = isAccepted;
+      due = due(node);
+      isReached = quorum;
+    }
+    due.forEach(Runnable::run);
+    return isReached;
+  }
+
+  /** Returns what is to be run after a verdict on this node. */
+  private List<Runnable> due(int node) {
+    List<Runnable> due = new ArrayList<>();
+    if (nodes.isReachedBy(acceptedSet())) {
+      quorum = true;
+      due.addAll(whenQuorum);
+      whenQuorum.clear();
+    }
+    for (int other = 0; other < waits.length; other++) {
+      if (tells[node] && other != node && waits[other]) {
+        due.add(whenTold[other]);
+      }
+    }
+    tells[node] = false;
+    return due;
+  }
+
+  private int acceptedSet() {
+    int set = 0;
+    for (int node = 0; node < accepted.length; node++) {
+      set |= accepted[node] ? 1 << node : 0;
+    }
+    return set;
+  }
+
+  synchronized boolean hasQuorum() {
+    return quorum;
+  }
+
+  /** Returns why no node votes yet. */
+  synchronized String tooFew() {
+    return "only "
+        + Integer.bitCount(acceptedSet())
+        + " of "
+        + heard.length
+        + " nodes can be used so far; none votes until "
+        + (nodes.isJoint() ? nodes.toString() : nodes.least())
+        + " can";
+  }
+
+  /** Runs the action once there is a quorum, never if there is one already. */
+  synchronized void whenQuorum(Runnable action) {
+    if (!quorum) {
+      whenQuorum.add(action);
+    }
+  }
+
+  /** Runs the action whenever another node tells something that this one may wait for. */
+  synchronized void whenTold(int node, Runnable action) {
+    whenTold[node] = action;
+  }
+
+  /** Returns true if the node waits for what others tell. */
+  synchronized boolean waits(int node) {
+    return waits[node];
+  }
+
+  /** Takes note that the node's connection has ended: another server may answer the next one. */
+  synchronized void left(int node) {
+    waits[node] = false;
+    heard[node] = null;
+    accepted[node] = false;
+    shown[node] = silent[node];
+  }
+}

@@ -1,0 +1,427 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.MasterChange.After;
+import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterChange.Master;
+import io.redlock.jedis.membership.MasterChange.Role;
+import io.redlock.spi.Quorum;
+import io.redlock.text.Brief;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A command of a change of masters: finds out which change is meant, and which marks the steps of
+ * {@link MasterChange} ask for.
+ *
+ * @param gone the masters that are gone for good
+ * @param unmoved what is known of clients that would be left behind; empty if none is, or may be
+ * @param drawn the id of a new set
+ */
+public record Resize(
+    Command command,
+    Quorum quorum,
+    TrustRules rules,
+    Set<String> gone,
+    String unmoved,
+    String drawn)
+    implements Operation {
+
+  private static final String NO_CHANGE = "no change of these masters is under way";
+  private static final String JOINS_EMPTY =
+      ": a master joins empty; empty it only if nobody uses it";
+
+  /** The sets of the change, and the terms of a master that is new to it. */
+  private record Sets(MasterSet present, MasterSet future, Agreement terms) {
+
+    MasterChange change() {
+      return new MasterChange(present.id(), future.id());
+    }
+
+    /** Returns the agreement of a master that serves these clients. */
+    Agreement agreement(Served serves) {
+      boolean isBefore = serves.equals(Served.of(present.id()));
+      boolean isAfter = serves.equals(Served.of(future.id()));
+      return terms.of(
+          isBefore ? List.of(present) : isAfter ? List.of(future) : List.of(present, future));
+    }
+  }
+
+  /** A master that was read. */
+  private record Found(int index, Audited read, Role role) {
+
+    String name() {
+      return read.name();
+    }
+
+    /** Returns its mark; null if it is not that of its data, or of no founded set. */
+    @Nullable BirthMark mark() {
+      return read.node().isMember() ? read.node().mark() : null;
+    }
+
+    /** Returns the mark that it shows, even if it is not that of its data. */
+    @Nullable BirthMark text() {
+      return read.node().hasFoundedText() ? read.node().mark() : null;
+    }
+
+    /** Returns the same as another reading of all masters shows it. */
+    Found in(List<Audited> masters) {
+      return new Found(index, masters.get(index), role);
+    }
+  }
+
+  @Override
+  public Step step(List<Audited> masters, Known known) {
+    List<Found> all =
+        Operation.present(masters, quorum, rules, gone, this::isCorrectable).stream()
+            .map(i -> new Found(i, masters.get(i), Role.of(i, quorum)))
+            .toList();
+    all.forEach(this::requireGuard);
+    Set<Integer> unasked =
+        all.stream()
+            .map(Found::index)
+            .filter(i -> known.answer(Question.RIGHTS, i) == null)
+            .collect(Collectors.toCollection(TreeSet::new));
+    if (command == Command.PREPARE && !unasked.isEmpty()) {
+      return new Step.Ask(Question.RIGHTS, unasked);
+    }
+    List<Found> before =
+        known.before().isEmpty()
+            ? List.of()
+            : all.stream().map(each -> each.in(known.before())).toList();
+    Sets sets = sets(all, before, masters.stream().map(Audited::name).toList());
+    if (sets == null) {
+      return new Step.Done(NO_CHANGE, -1);
+    }
+    if (command != Command.ABORT) {
+      all.forEach(each -> requireKnown(each, sets));
+    }
+    MasterChange change = sets.change();
+    List<Master> states =
+        all.stream()
+            .map(
+                each ->
+                    change.master(
+                        each.role,
+                        each.read.node(),
+                        known.progress().isSaved(each.read, each.index)))
+            .toList();
+    MasterChange.Step step = change.next(command, states, known.progress().waited());
+    if (step instanceof MasterChange.Step.Refuse refuse) {
+      int master = refuse.master() < 0 ? -1 : all.get(refuse.master()).index;
+      throw new Stopped(master, refuse.reason());
+    } else if (step instanceof MasterChange.Step.Wait) {
+      return new Step.Wait(
+          Duration.ofMillis(sets.terms.abstentionMillis()),
+          "of a client that does not move",
+          Map.of());
+    } else if (step instanceof MasterChange.Step.Save save) {
+      return new Step.Save(all.get(save.master()).index);
+    } else if (step instanceof MasterChange.Step.Write write) {
+      if (command == Command.PREPARE) {
+        requireSameTerms(all);
+      }
+      if (!unmoved.isEmpty() && change.reached(states).command() == Command.PREPARE) {
+        throw new Stopped(
+            -1, unmoved + ": run them with movingTo, or leave them behind with --force");
+      }
+      return write(write, all, sets, known);
+    }
+    return new Step.Done(command.done, -1);
+  }
+
+  private boolean isCorrectable(int master) {
+    return command == Command.PREPARE && Role.of(master, quorum) == Role.JOINING;
+  }
+
+  private void requireGuard(Found each) {
+    BirthMark mark = each.mark();
+    if (mark != null && !mark.agreement().guarded() && command != Command.ABORT) {
+      throw new Stopped(
+          each.index,
+          "its clients run with restartGuard(false): a change of masters needs the guard");
+    }
+  }
+
+  /** Stops if a master that joins has left another deployment, or an earlier set of this one. */
+  private static void requireKnown(Found each, Sets sets) {
+    BirthMark mark = each.mark();
+    if (each.role == Role.JOINING
+        && mark != null
+        && mark.serves().isNobody()
+        && mark.agreement().set(sets.present.id()).isEmpty()) {
+      throw new Stopped(
+          each.index,
+          "it was a master of "
+              + mark.last().names()
+              + JOINS_EMPTY
+              + ", or end the change with redlock resize abort");
+    }
+  }
+
+  /** Stops if an operator changes the terms of the clients meanwhile. */
+  private static void requireSameTerms(List<Found> found) {
+    long terms =
+        marks(found, Found::mark)
+            .filter(mark -> !mark.serves().isNobody())
+            .map(mark -> mark.agreement().of(List.of()))
+            .distinct()
+            .count();
+    if (terms > 1) {
+      throw new Stopped(
+          -1,
+          "the masters differ in the terms of their clients: run redlock resize abort, then redlock"
+              + " agree");
+    }
+  }
+
+  // The sets of the change.
+
+  private static Stream<BirthMark> marks(
+      List<Found> found, Function<Found, @Nullable BirthMark> which) {
+    return found.stream().flatMap(each -> Stream.ofNullable(which.apply(each)));
+  }
+
+  private static List<String> names(List<String> all, int group) {
+    return IntStream.range(0, all.size())
+        .filter(i -> (group & 1 << i) != 0)
+        .mapToObj(all::get)
+        .toList();
+  }
+
+  /**
+   * Returns the sets of the change under way, or of a new one; null if nothing is left to do.
+   *
+   * @param before what the masters showed before the last write: when an abort has undone the
+   *     change on all, no mark shows it any more
+   */
+  private @Nullable Sets sets(List<Found> found, List<Found> before, List<String> names) {
+    List<String> present = names(names, quorum.present());
+    List<String> future = names(names, quorum.future());
+    Predicate<Sets> isIts = sets -> sets.present.isOf(present) && sets.future.isOf(future);
+    List<Sets> all = changes(found);
+    List<Sets> its = all.stream().filter(isIts).toList();
+    if (command == Command.ABORT) {
+      its = its.isEmpty() ? changes(before).stream().filter(isIts).toList() : its;
+    } else if (all.size() > 1) {
+      throw new Stopped(
+          -1, "several changes of masters are under way: end all but one: run " + ends(all));
+    }
+    if (its.isEmpty() && !all.isEmpty()) {
+      throw new Stopped(
+          -1,
+          "another change of masters is under way: name the masters as in its first command, or end"
+              + " it: run "
+              + ends(all));
+    }
+    if (its.isEmpty() && command == Command.FINISH) { // a void mark counts if a valid one fits
+      its =
+          pairs(marks(found, Found::text)).stream()
+              .filter(isIts)
+              .filter(
+                  sets ->
+                      marks(found, Found::mark)
+                          .anyMatch(mark -> mark.agreement().set(sets.future.id()).isPresent()))
+              .toList();
+    }
+    if (!its.isEmpty()) {
+      return its.get(0);
+    }
+    return switch (command) {
+      case PREPARE -> fresh(found, present, future);
+      case COMMIT ->
+          throw new Stopped(-1, "no change is prepared: run redlock resize prepare first");
+      case FINISH -> finished(found, present, future);
+      case ABORT -> null;
+    };
+  }
+
+  /** Returns the commands that end these changes. */
+  private static String ends(List<Sets> changes) {
+    return changes.stream()
+        .map(
+            each ->
+                "redlock resize abort --nodes "
+                    + String.join(",", each.present.names())
+                    + " --moving-to "
+                    + String.join(",", each.future.names()))
+        .distinct()
+        .collect(Collectors.joining(" or "));
+  }
+
+  /** Returns the changes that are under way, as masters show that serve anybody. */
+  private static List<Sets> changes(List<Found> found) {
+    Predicate<BirthMark> serves = mark -> !mark.serves().isNobody();
+    boolean isAnyServing = marks(found, Found::mark).anyMatch(serves); // else all have restarted
+    return pairs(marks(found, isAnyServing ? Found::mark : Found::text).filter(serves));
+  }
+
+  /** Returns the changes that marks show, each by both of its sets. */
+  private static List<Sets> pairs(Stream<BirthMark> shown) {
+    List<BirthMark> marks = shown.toList();
+    return marks.stream()
+        .map(mark -> mark.agreement().sets())
+        .filter(sets -> sets.size() > 1)
+        .distinct()
+        .map(sets -> new Sets(sets.get(0), sets.get(1), terms(marks)))
+        .sorted(Comparator.comparing(sets -> sets.future.id()))
+        .toList();
+  }
+
+  /** Returns the terms under which masters abstain for longest. */
+  private static Agreement terms(List<BirthMark> marks) {
+    return marks.stream()
+        .map(mark -> mark.agreement().of(List.of()))
+        .max(Agreement.BY_CAUTION)
+        .orElseThrow();
+  }
+
+  private Sets fresh(List<Found> found, List<String> present, List<String> future) {
+    @Nullable Sets fresh = null;
+    for (Found each : found) {
+      BirthMark mark = each.mark();
+      if (mark == null) {
+        continue;
+      }
+      MasterSet its =
+          mark.agreement().sets().stream()
+              .filter(set -> set.isOf(present))
+              .findFirst()
+              .orElse(null);
+      boolean hasLeft = mark.serves().isNobody() && each.role == Role.JOINING;
+      if (its == null || !hasLeft && !mark.serves().includes(its.id())) {
+        throw new Stopped(
+            each.index,
+            "it is a master of "
+                + mark.last().names()
+                + (each.role == Role.JOINING
+                    ? JOINS_EMPTY
+                    : ": list the present masters as their clients do"));
+      }
+      if (hasLeft) { // what its clients agreed on is over
+        continue;
+      }
+      Sets sets = new Sets(its, new MasterSet(drawn, future), mark.agreement().of(List.of()));
+      if (fresh != null && !fresh.present.id().equals(its.id())) {
+        throw new Stopped(each.index, Membership.SAME_NAMES);
+      }
+      if (fresh != null && !fresh.terms.equals(sets.terms)) {
+        throw new Stopped(
+            each.index,
+            "its clients agreed on other terms than those of the masters before it: run redlock"
+                + " agree");
+      }
+      fresh = fresh == null ? sets : fresh;
+    }
+    if (fresh == null) {
+      throw new Stopped(-1, "the set of the present masters is not founded: run redlock adopt");
+    }
+    return fresh;
+  }
+
+  /**
+   * Returns the sets of a change that no master shows any more. One that leaves may have lost its
+   * data, or its mark, before it was marked so.
+   */
+  private Sets finished(List<Found> found, List<String> present, List<String> future) {
+    List<Sets> all = new ArrayList<>();
+    for (Found each : found) {
+      BirthMark mark = each.mark();
+      if (each.role != Role.LEAVING) {
+        MasterSet set = mark == null ? null : mark.agreement().sets().get(0);
+        if (mark == null || set == null || !set.isOf(future) || !mark.serves().includes(set.id())) {
+          throw new Stopped(-1, NO_CHANGE + ", and " + each.name() + " is no master of " + future);
+        }
+        all.add(new Sets(new MasterSet(drawn, present), set, mark.agreement().of(List.of())));
+      }
+    }
+    Sets sets = all.get(0);
+    for (Found each : found) {
+      BirthMark mark = each.mark();
+      BirthMark text = each.text();
+      boolean tookPart =
+          text == null || text.agreement().set(sets.future.id()).isPresent(); // or is empty
+      boolean hasLeft = mark == null ? tookPart : mark.serves().isNobody();
+      if (each.role == Role.LEAVING && !hasLeft) {
+        throw new Stopped(-1, NO_CHANGE + ", and " + each.name() + " has not left");
+      }
+    }
+    return sets;
+  }
+
+  // Marks.
+
+  private Step write(MasterChange.Step.Write write, List<Found> found, Sets sets, Known known) {
+    Found target = found.get(write.master());
+    boolean isFirst = known.written().isEmpty();
+    List<Found> fresh = // before the first write all of them, so that none is in the way later
+        found.stream()
+            .filter(each -> each.mark() == null && (isFirst || each.equals(target)))
+            .filter(each -> mayBeNew(each, found, sets))
+            .toList();
+    Set<Integer> unasked = new TreeSet<>();
+    for (Found each : fresh) {
+      String key = known.answer(Question.KEY, each.index);
+      if (key == null) {
+        unasked.add(each.index);
+      } else if (!key.isEmpty() || !each.read.node().answer().birth().isEmpty()) {
+        throw new Stopped(
+            each.index,
+            "it is not new: "
+                + (key.isEmpty()
+                    ? "it lost its data"
+                    : "it holds lock keys, for example " + Brief.text(key))
+                + ": empty it, or wait until its locks have expired");
+      }
+    }
+    if (!unasked.isEmpty()) {
+      return new Step.Ask(Question.KEY, unasked);
+    }
+    Agreement agreement = sets.agreement(write.serves());
+    BirthMark old = target.mark();
+    BirthMark mark =
+        old == null
+            ? BirthMark.fresh(
+                target.read.node().answer(), fresh.contains(target), write.serves(), agreement)
+            : old.serving(
+                write.serves(),
+                old.serves().isNobody() // and what its clients agreed on is over
+                    ? agreement
+                    : old.agreement().of(agreement.sets()));
+    Set<Integer> sources = // M5
+        found.stream()
+            .filter(each -> write.carries() && each.role != Role.JOINING && !each.equals(target))
+            .map(Found::index)
+            .collect(Collectors.toCollection(TreeSet::new));
+    return new Step.Write(
+        Map.of(target.index, NodeAudit.Refresh.of(target.read.node().answer(), mark)),
+        sources,
+        write.after() != After.NOTHING,
+        write.after() == After.DISK,
+        " serves " + mark.inWords());
+  }
+
+  /**
+   * Returns true if a master without a mark is brand-new if it has no keys, so that it need not
+   * abstain: no client can have used it.
+   */
+  private boolean mayBeNew(Found target, List<Found> found, Sets sets) {
+    return command == Command.PREPARE
+        && target.role == Role.JOINING
+        && found.stream()
+            .filter(each -> each.role != Role.JOINING)
+            .flatMap(each -> Stream.ofNullable(each.text()))
+            .noneMatch(text -> text.serves().successorOf(sets.present.id()).isPresent());
+  }
+}

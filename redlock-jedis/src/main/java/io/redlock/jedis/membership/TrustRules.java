@@ -1,0 +1,318 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.Membership.Advice;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.settings.Setting;
+import io.redlock.settings.SettingValues;
+import io.redlock.text.Brief;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rules that decide what a node may do, from its audit and from what is known about the others.
+ * A pure function: no clock, no I/O, no memory.
+ *
+ * <p>A node that lost its data forgets its grants, and could grant the same locks again. Its birth
+ * mark shows the loss: the mark is gone, or comes from another process or replication history, or
+ * from before an eviction. Such a node gets a new mark, if the others show which ({@link
+ * Membership}), and abstains until every earlier lease has ended. That takes the longest ttl, its
+ * drift, and twice the skew: the node's own clock gives the age of the mark, and may have been off
+ * by one skew either way.
+ *
+ * @param guarded true if the birth mark counts
+ * @param maxTtlMillis the longest ttl of this client
+ * @param abstentionMillis how long a node that was reset must abstain for this client; zero for an
+ *     observer, which writes no marks and goes by theirs
+ * @param skewMicros the allowed difference between the clocks of two nodes
+ */
+public record TrustRules(
+    boolean guarded, long maxTtlMillis, long abstentionMillis, long skewMicros) {
+
+  private static final long DEFAULT_DRIFT_PPM = new SettingValues().driftPartsPerMillion();
+
+  static final String UNPREPARED =
+      "no change of masters is prepared on it: first run redlock resize prepare";
+
+  static final String UNMARKED_IN_A_CHANGE =
+      "its data is new, and a change of masters is under way: run the last redlock resize command"
+          + " again";
+
+  /**
+   * The knowledge about the other nodes and this machine.
+   *
+   * @param clockMicros the time at the audit by the median of the audited nodes, or by this
+   *     machine's clock if fewer than a quorum have been audited
+   * @param byMedian true for the median
+   * @param beyondSkewMicros by how much more than the skew the node's clock may differ from the
+   *     clocks of a quorum that includes it; empty if no quorum agrees. The median does not
+   *     suffice: of two audited nodes, the one with the wrong clock may be the median
+   * @param uncertaintyMicros the largest error in reading the node's clock and the median
+   * @param advice what the marks of all nodes say about this one
+   * @param sameServerAs another node that is the same process; empty if there is none
+   */
+  public record Surroundings(
+      long clockMicros,
+      boolean byMedian,
+      OptionalLong beyondSkewMicros,
+      long uncertaintyMicros,
+      Advice advice,
+      String sameServerAs) {
+
+    /** Returns the same with other advice. */
+    public Surroundings advising(Advice other) {
+      return new Surroundings(
+          clockMicros, byMedian, beyondSkewMicros, uncertaintyMicros, other, sameServerAs);
+    }
+  }
+
+  /** Returns the rules for these settings. */
+  public static TrustRules of(
+      boolean guarded, Duration maxTtl, long driftPartsPerMillion, long skewMicros) {
+    long ttlMillis = maxTtl.plusNanos(999_999).toMillis();
+    long driftMillis = ceilDiv(ttlMillis * driftPartsPerMillion, 1_000_000) + 2; // T2
+    long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros); // N2
+    return new TrustRules(guarded, ttlMillis, abstentionMillis, skewMicros);
+  }
+
+  /**
+   * Returns the rules of an observer.
+   *
+   * @param guarded true if a node without a birth mark abstains; a mark says it itself
+   */
+  public static TrustRules observing(boolean guarded, long skewMicros) {
+    return new TrustRules(guarded, 0, 0, skewMicros);
+  }
+
+  /** Returns true for an observer. */
+  boolean observes() {
+    return abstentionMillis == 0;
+  }
+
+  /** Returns the agreement of a set that this client founds. */
+  public Agreement agreement(List<MasterSet> sets) {
+    return new Agreement(sets, guarded, maxTtlMillis, abstentionMillis);
+  }
+
+  /**
+   * Returns in which setting this client needs more than an agreement has; empty if it is served.
+   */
+  String difference(Agreement agreed) {
+    if (observes()) {
+      return "";
+    }
+    if (agreed.guarded() != guarded) {
+      return differs("restartGuard(" + agreed.guarded() + ")", "restartGuard(" + guarded + ")")
+          .replace("at most what was agreed", "the same on every client");
+    }
+    if (agreed.maxTtlMillis() < maxTtlMillis) {
+      return differs(
+          "maxTtl " + Brief.exact(Duration.ofMillis(agreed.maxTtlMillis())),
+          "maxTtl " + Brief.exact(Duration.ofMillis(maxTtlMillis)));
+    }
+    return agreed.abstentionMillis()
+            < Math.min(abstentionMillis, Agreement.LONGEST_ABSTENTION_MILLIS)
+        ? differs(
+            "an abstention of " + Brief.exact(Duration.ofMillis(agreed.abstentionMillis())),
+            Brief.exact(Duration.ofMillis(abstentionMillis))
+                + ", by its clockSkew and driftPerSecond")
+        : "";
+  }
+
+  private static String differs(String agreed, String own) {
+    return "the clients of these masters agreed on "
+        + agreed
+        + ", this client has "
+        + own
+        + ": use at most what was agreed; to change it for all, see redlock agree";
+  }
+
+  /**
+   * Returns a command for these masters as an operator types it, with each setting that differs
+   * from its default.
+   */
+  String command(String what, List<String> names) {
+    String drift = "";
+    long driftMillis = abstentionMillis - maxTtlMillis - 2 * ceilMillis(skewMicros) - 2; // N2
+    if (!observes() && driftMillis != ceilDiv(maxTtlMillis * DEFAULT_DRIFT_PPM, 1_000_000)) {
+      long micros = driftMillis * 1_000_000 / maxTtlMillis;
+      drift = setting(Setting.DRIFT_PER_SECOND, Duration.ofNanos(micros * 1_000));
+    }
+    String shared =
+        observes()
+            ? ""
+            : setting(Setting.MAX_TTL, Duration.ofMillis(maxTtlMillis))
+                + setting(Setting.CLOCK_SKEW, Duration.ofNanos(skewMicros * 1_000))
+                + drift
+                + setting(Setting.RESTART_GUARD, guarded);
+    return shared + "redlock " + what + " " + String.join(" ", names);
+  }
+
+  private static <T> String setting(Setting<T> setting, T value) {
+    String exact = value instanceof Duration time ? Brief.exact(time) : value.toString();
+    return setting.byDefault().equals(Optional.of(value))
+        ? ""
+        : setting.variable() + "=" + (exact.contains(".") ? value : exact) + " ";
+  }
+
+  /** Returns what the node may do, and why. */
+  public Verdict judge(NodeAudit audit, Surroundings around) {
+    String misconfiguration = misconfiguration(audit, around); // N5
+    if (misconfiguration != null) {
+      return Verdict.refused(misconfiguration);
+    }
+    BirthMark mark = BirthMark.parse(audit.birth());
+    if (mark == null && !audit.birth().isEmpty()) {
+      return Verdict.refused(BirthMark.unreadable(audit.birth()));
+    }
+    Advice advice = around.advice();
+    if (advice instanceof Advice.Refuse refuse) { // N8
+      return Verdict.refused(refuse.reason());
+    }
+    if (advice instanceof Advice.Wait wait) {
+      return Verdict.abstains(-1, wait.reason(), null);
+    }
+    boolean isValid = mark != null && mark.isOf(audit) && !isFromTheFuture(mark, audit, around);
+    if (advice instanceof Advice.Write write) {
+      return renew(audit, around, write);
+    }
+    if (mark == null) {
+      throw new IllegalStateException("there is no mark to keep");
+    }
+    return isValid
+        ? keep(audit, mark, around)
+        : renew(audit, around, new Advice.Write(mark.serves(), mark.agreement()));
+  }
+
+  /** A mark may be ahead a little: the clock was misread, or was set back a little since. */
+  private boolean isFromTheFuture(BirthMark mark, NodeAudit audit, Surroundings around) {
+    return mark.firstSeenMillis() - audit.nodeMillis() > ceilMillis(skewMicros) + misread(around);
+  }
+
+  /**
+   * Returns what an operator has to fix before the node can take part; null if there is nothing.
+   */
+  public @Nullable String misconfiguration(NodeAudit audit, Surroundings around) {
+    if (!audit.isMaster()) {
+      return "it is a replica: address its master instead";
+    }
+    if (!audit.mode().equals("standalone")) {
+      return "it runs in " + audit.mode() + " mode: use independent masters";
+    }
+    if (audit.maxMemoryBytes() > 0 && !audit.evictionPolicy().equals("noeviction")) {
+      return "its maxmemory-policy "
+          + audit.evictionPolicy()
+          + " may evict locks: set maxmemory-policy noeviction";
+    }
+    if (!around.sameServerAs().isEmpty()) {
+      return "it is the same server as node "
+          + around.sameServerAs()
+          + " (run_id "
+          + audit.runId()
+          + "): list every master once";
+    }
+    if (around.byMedian() && distanceMicros(audit, around) > allowedMicros(around)) {
+      return "its clock is "
+          + seconds(distanceMicros(audit, around))
+          + (audit.nodeMicros() > around.clockMicros() ? " ahead of" : " behind")
+          + " the median of the nodes, more than the skew of "
+          + seconds(skewMicros)
+          + " (node "
+          + audit.nodeMillis()
+          + ", median "
+          + around.clockMicros() / 1_000
+          + " ms since 1970): set its clock";
+    }
+    return null;
+  }
+
+  private static long distanceMicros(NodeAudit audit, Surroundings around) {
+    return Math.abs(audit.nodeMicros() - around.clockMicros());
+  }
+
+  private static String seconds(long micros) {
+    return micros / 1_000_000 + "." + micros / 100_000 % 10 + "s";
+  }
+
+  private long allowedMicros(Surroundings around) {
+    return skewMicros + around.uncertaintyMicros();
+  }
+
+  /** Judges a node whose mark must be written (N1). Its data counts as first seen now. */
+  private Verdict renew(NodeAudit audit, Surroundings around, Advice.Write write) {
+    BirthMark fresh = BirthMark.fresh(audit, false, write.serves(), write.agreement());
+    if (!fresh.agreement().guarded()) {
+      return Verdict.votes(audit, "", Refresh.of(audit, fresh));
+    }
+    OptionalLong beyondMicros = around.beyondSkewMicros();
+    if (beyondMicros.isEmpty()) {
+      // The age of the mark would be wrong by as much as the clock is.
+      return Verdict.abstains(
+          -1,
+          "its data is new, and its clock cannot be checked until the clocks of a quorum of nodes"
+              + " agree",
+          null);
+    }
+    long aheadMillis = ceilMillis(beyondMicros.getAsLong());
+    long waitMillis = fresh.agreement().abstentionMillis();
+    return Verdict.abstains(
+        waitMillis,
+        newData(waitMillis),
+        new Refresh(audit.birth(), audit.nodeMicros(), fresh, aheadMillis));
+  }
+
+  private Verdict keep(NodeAudit audit, BirthMark mark, Surroundings around) {
+    BirthMark counted =
+        new BirthMark(
+            mark.runId(),
+            mark.replId(),
+            mark.firstSeenMillis(),
+            mark.isAdopted(),
+            true,
+            audit.evictedKeys(), // less than before: the statistics of the server were reset
+            mark.serves(),
+            mark.agreement());
+    Refresh recount = counted.equals(mark) ? null : Refresh.of(audit, counted);
+    if (!mark.agreement().guarded()) {
+      return Verdict.votes(audit, "", recount);
+    }
+    long ageMillis = audit.nodeMillis() - mark.firstSeenMillis();
+    long leftMillis = mark.agreement().abstentionMillis() + misread(around) - ageMillis;
+    if (!mark.isAdopted() && leftMillis > 0) {
+      return Verdict.abstains(leftMillis, newData(leftMillis), recount);
+    }
+    return recount == null
+        ? Verdict.votes(audit, mark.guard(), null)
+        : Verdict.abstains(0, "its birth mark is being written", recount);
+  }
+
+  /** Returns by how much more than the skew the clock may be off without being refused for it. */
+  private static long misread(Surroundings around) {
+    return ceilMillis(2 * around.uncertaintyMicros());
+  }
+
+  private static long ceilMillis(long micros) {
+    return (micros + 999) / 1_000;
+  }
+
+  private static long ceilDiv(long dividend, long divisor) {
+    return -Math.floorDiv(-dividend, divisor);
+  }
+
+  private static String newData(long leftMillis) {
+    return "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s";
+  }
+
+  /** Returns what is allowed but worth a warning; null if there is nothing. */
+  public static @Nullable String warning(NodeAudit audit) {
+    return audit.replicas() == 0
+        ? null
+        : "it has "
+            + audit.replicas()
+            + " connected replicas: never let one take over its address, because a promoted"
+            + " replica may lack granted locks";
+  }
+}

@@ -1,0 +1,59 @@
+package io.redlock.jedis.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import io.redlock.jedis.membership.Operation.Progress;
+import io.redlock.jedis.membership.Operation.Step;
+import io.redlock.spi.Quorum;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class FoundingTest {
+
+  private static final long NOW_MILLIS = 1_700_000_000_000L;
+  private static final Founding NEW =
+      new Founding(Quorum.of(3), Marks.GUARDED, true, Set.of(), Map.of(), "drawn");
+
+  private final List<AuditedMaster> masters =
+      IntStream.range(0, 3).mapToObj(i -> new AuditedMaster("run" + i, "repl" + i)).toList();
+
+  private Step next() {
+    List<Membership.Node> nodes =
+        IntStream.range(0, 3)
+            .mapToObj(i -> Membership.Node.of("m" + i, masters.get(i).audit(NOW_MILLIS * 1_000)))
+            .toList();
+    return NEW.next(Marks.read(nodes), Marks.knowing(Progress.NONE, 3));
+  }
+
+  private void write(Step step, int... late) {
+    assertInstanceOf(Step.Write.class, step)
+        .marks()
+        .forEach(
+            (i, mark) -> {
+              boolean isLate = IntStream.of(late).anyMatch(each -> each == i);
+              masters.get(i).write(mark, NOW_MILLIS + (isLate ? 3_001 : 0));
+            });
+  }
+
+  @Test
+  void newMastersAreFoundedThoughSomeMarksWereWrittenTooLate() {
+    write(next(), 1, 2);
+    write(next());
+    write(next(), 1, 2);
+    write(next());
+    assertEquals(new Step.Done("", 0b111), next());
+  }
+
+  @Test
+  void masterThatWasFoundedAsNewIsNotNewBesideOneThatLostItsData() {
+    write(next());
+    write(next());
+    masters.get(1).birth = "";
+    masters.get(2).birth = "";
+    assertEquals(Set.of(0), assertInstanceOf(Step.Refuse.class, next()).reasons().keySet());
+  }
+}

@@ -1,0 +1,99 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.Membership.Advice;
+import io.redlock.jedis.membership.Operation.Known;
+import io.redlock.jedis.membership.Operation.Progress;
+import io.redlock.jedis.membership.Operation.Question;
+import io.redlock.jedis.membership.TrustRules.Surroundings;
+import io.redlock.spi.NodeReply;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** Marks of founded sets, and the settings of their clients. */
+public final class Marks {
+
+  public static final long MAX_TTL_MILLIS = 30_000;
+  public static final long ABSTENTION_MILLIS = 34_302;
+  public static final long SKEW_MICROS = 2_000_000;
+
+  static final TrustRules GUARDED = rules(true);
+
+  private static final String ID = "k7f2";
+
+  private Marks() {}
+
+  public static TrustRules rules(boolean guarded) {
+    return new TrustRules(guarded, MAX_TTL_MILLIS, ABSTENTION_MILLIS, SKEW_MICROS);
+  }
+
+  /** Returns the mark of a master of a set with these members. */
+  public static BirthMark founded(
+      String runId, String replId, long firstSeenMillis, boolean guarded, List<String> names) {
+    return founded(
+        runId,
+        replId,
+        firstSeenMillis,
+        Served.of(ID),
+        rules(guarded).agreement(List.of(new MasterSet(ID, names))));
+  }
+
+  static BirthMark founded(
+      String runId, String replId, long firstSeenMillis, Served serves, Agreement agreement) {
+    return new BirthMark(runId, replId, firstSeenMillis, false, true, 0, serves, agreement);
+  }
+
+  /** Returns what an operator reads of these masters, which have good clocks. */
+  static List<Audited> read(List<Membership.Node> nodes) {
+    return nodes.stream().map(Marks::read).toList();
+  }
+
+  private static Audited read(Membership.Node node) {
+    NodeAudit audit = node.audit();
+    return audit == null
+        ? new Audited(node, null, null, NodeReply.unreachable("no answer"))
+        : new Audited(
+            node,
+            new Surroundings(
+                audit.nodeMicros(), true, OptionalLong.of(0), 0, new Advice.Keep(), ""),
+            null,
+            null);
+  }
+
+  /** Returns what a run knows that has done this, when so many masters look new. */
+  static Known knowing(Progress progress, int masters, Membership.Node... beside) {
+    Map<Integer, String> nothing =
+        IntStream.range(0, masters).boxed().collect(Collectors.toMap(i -> i, i -> ""));
+    Map<Question, Map<Integer, String>> answers =
+        Stream.of(Question.values()).collect(Collectors.toMap(each -> each, each -> nothing));
+    return new Known(
+        progress,
+        Map.of(),
+        List.of(),
+        answers,
+        Stream.of(beside).collect(Collectors.toMap(Membership.Node::name, each -> each)));
+  }
+
+  /** Returns so many microseconds: a sum of numbers, hours, seconds, skews and abstentions. */
+  static long micros(String text) {
+    long sum = 0;
+    for (String each : text.replace("-", "+-").split("\\+")) {
+      String word = each.replace("-", "");
+      long size =
+          switch (word) {
+            case "" -> 0;
+            case "hour" -> 3_600_000_000L;
+            case "second" -> 1_000_000;
+            case "skew" -> SKEW_MICROS;
+            case "abstention" -> ABSTENTION_MILLIS * 1_000;
+            default -> Long.parseLong(word);
+          };
+      sum += each.startsWith("-") ? -size : size;
+    }
+    return sum;
+  }
+}

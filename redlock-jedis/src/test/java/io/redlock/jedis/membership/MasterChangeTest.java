@@ -1,0 +1,173 @@
+package io.redlock.jedis.membership;
+
+import io.redlock.jedis.membership.MasterChange.After;
+import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterChange.Master;
+import io.redlock.jedis.membership.MasterChange.Reached;
+import io.redlock.jedis.membership.MasterChange.Role;
+import io.redlock.jedis.membership.MasterChange.Step;
+import io.redlock.scenes.Scenes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/** The steps of a change without interruption; the explorer searches all others. */
+class MasterChangeTest {
+
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return Scenes.of("jedis/membership/MasterChange.txt", Life::new);
+  }
+
+  private static final class Life extends Scenes.Teller {
+
+    private final MasterChange change = new MasterChange("old", "new");
+    private final List<Master> masters = new ArrayList<>();
+
+    @Override
+    protected void perform(String command, String rest) {
+      String[] words = rest.split(" ", 2);
+      switch (command) {
+        case "with" -> { // so many that leave, stay and join
+          masters.clear();
+          String[] counts = rest.split(" ");
+          add(Integer.parseInt(counts[0]), Role.LEAVING, "old");
+          add(Integer.parseInt(counts[1]), Role.STAYING, "old");
+          add(Integer.parseInt(counts[2]), Role.JOINING, "no-mark");
+        }
+        case "leaves" -> add(1, Role.LEAVING, rest);
+        case "stays" -> add(1, Role.STAYING, rest);
+        case "joins" -> add(1, Role.JOINING, rest);
+        case "change" -> {
+          int master = Integer.parseInt(words[0]);
+          masters.set(master, master(masters.get(master).role(), serves(words[1])));
+        }
+        case "next" -> tell(text(change.next(command(rest), masters, false)));
+        case "next-after-the-wait" -> tell(text(change.next(command(rest), masters, true)));
+        case "map" -> tell(StateMap.draw("-bpcrofaqxn", question(rest)));
+        default -> tell(perform(command(command)));
+      }
+    }
+
+    /** Asks what follows if one that leaves, one that stays and one that joins serve these. */
+    private StateMap.Question question(String what) {
+      return (leaving, staying, joining) -> {
+        List<Master> all =
+            List.of(
+                master(Role.LEAVING, serves(leaving)),
+                master(Role.STAYING, serves(staying)),
+                master(Role.JOINING, serves(joining)));
+        return text(
+            change.next(
+                command(what.replace("-after-the-wait", "")),
+                all,
+                what.endsWith("-after-the-wait")));
+      };
+    }
+
+    private static Master master(Role role, @Nullable Served serves) {
+      return new Master(role, serves, serves, true);
+    }
+
+    private static @Nullable Served serves(char sign) {
+      return serves(
+          switch (sign) {
+            case '-' -> "no-mark";
+            case 'b' -> "old";
+            case 'p' -> "old old>new";
+            case 'c' -> "old>new";
+            case 'r' -> "old>new -no-return-";
+            case 'o' -> "old>new new";
+            case 'f' -> "new";
+            case 'a' -> "old>new -abort-";
+            case 'q' -> "old old>new -abort-";
+            case 'x' -> "other";
+            default -> "nobody";
+          });
+    }
+
+    private static Command command(String text) {
+      return Command.valueOf(text.toUpperCase(Locale.ROOT));
+    }
+
+    private void add(int count, Role role, String served) {
+      for (int i = 0; i < count; i++) {
+        masters.add(master(role, serves(served)));
+      }
+    }
+
+    private static @Nullable Served serves(String text) {
+      return switch (text) {
+        case "no-mark" -> null;
+        case "nobody" -> Served.NOBODY;
+        default -> Served.of(text.split(" "));
+      };
+    }
+
+    /** Performs a command step by step; returns the points, the end, and whom masters serve. */
+    private List<String> perform(Command command) {
+      List<String> came = new ArrayList<>(List.of(point()));
+      masters.replaceAll(each -> new Master(each.role(), each.serves(), each.shows(), false));
+      boolean waited = false;
+      Step step = change.next(command, masters, waited);
+      while (!(step instanceof Step.Done || step instanceof Step.Refuse)) {
+        if (step instanceof Step.Write write) {
+          boolean isSaved = write.after() == After.DISK;
+          Role role = masters.get(write.master()).role();
+          masters.set(write.master(), new Master(role, write.serves(), write.serves(), isSaved));
+          came.add(point());
+        } else if (step instanceof Step.Save save) {
+          Master its = masters.get(save.master());
+          masters.set(save.master(), new Master(its.role(), its.serves(), its.shows(), true));
+          came.add("disk");
+        } else {
+          came.add("wait");
+        }
+        waited |= step instanceof Step.Wait;
+        step = change.next(command, masters, waited);
+      }
+      List<String> points = new ArrayList<>();
+      for (int i = 0; i < came.size(); i++) {
+        if (i == 0 || !came.get(i).equals(came.get(i - 1))) {
+          points.add(came.get(i));
+        }
+      }
+      return Stream.of(
+              Stream.of(String.join(", ", points)),
+              Stream.of(text(step)),
+              masters.stream().map(master -> text(master.serves())))
+          .flatMap(each -> each)
+          .toList();
+    }
+
+    private String point() {
+      Reached reached = change.reached(masters);
+      return reached.command() + (reached.isDone() ? " done" : "");
+    }
+
+    private static String text(Step step) {
+      if (step instanceof Step.Write write) {
+        return "let "
+            + (write.master() + " serve " + text(write.serves()))
+            + (write.carries() ? ", with the counters" : "");
+      }
+      return step instanceof Step.Refuse refuse
+          ? "refused"
+              + (refuse.master() < 0 ? ": " : " by " + refuse.master() + ": ")
+              + refuse.reason()
+          : step instanceof Step.Wait
+              ? "wait"
+              : step instanceof Step.Save save ? "save " + save.master() : "done";
+    }
+
+    private static String text(@Nullable Served serves) {
+      return serves == null
+          ? "no mark"
+          : serves.isNobody() ? "nobody" : serves.toString().replace('|', ' ').strip();
+    }
+  }
+}

@@ -1,0 +1,188 @@
+package io.redlock.jedis.membership;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.jedis.membership.Membership.Advice;
+import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.jedis.membership.TrustRules.Surroundings;
+import io.redlock.scenes.Scenes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+class TrustRulesTest {
+
+  private static final String RUN = "aaaa";
+  private static final String REPL = "bbbb";
+  private static final long NOW_MILLIS = 1_700_000_000_000L;
+  private static final long SKEW_MICROS = Marks.SKEW_MICROS;
+  private static final long Q = Marks.ABSTENTION_MILLIS;
+  private static final List<String> NAMES = List.of("a", "b", "c");
+
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return Scenes.of("jedis/membership/TrustRules.txt", Life::new);
+  }
+
+  /** A master, what is known of the others, and the judgement of both. */
+  private static final class Life implements Scenes.Actor {
+
+    private TrustRules rules = Marks.GUARDED;
+    private final AuditedMaster master = new AuditedMaster(RUN, REPL);
+    private long clockMicros = NOW_MILLIS * 1_000;
+    private boolean byMedian = true;
+    private OptionalLong beyondSkewMicros = OptionalLong.of(0);
+    private long uncertaintyMicros;
+    private Advice advice = new Advice.Keep();
+    private String twin = "";
+
+    @Override
+    public List<String> act(String command, String rest) {
+      switch (command) {
+        case "unguarded" -> rules = Marks.rules(false);
+        case "role" -> master.role = rest;
+        case "mode" -> master.mode = rest;
+        case "policy" -> master.policy = rest;
+        case "replicas" -> master.replicas = Integer.parseInt(rest);
+        case "used" -> master.used = Long.parseLong(rest);
+        case "limit" -> master.limit = Long.parseLong(rest);
+        case "text" -> master.birth = rest;
+        case "marked" -> master.birth = mark(RUN, REPL, Marks.micros(rest)).toString();
+        case "adopted" -> master.birth = adopted(mark(RUN, REPL, Marks.micros(rest))).toString();
+        case "of-another-process" ->
+            master.birth = mark("cccc", REPL, Marks.micros(rest)).toString();
+        case "of-another-history" ->
+            master.birth = mark(RUN, "dddd", Marks.micros(rest)).toString();
+        case "median" -> clockMicros = NOW_MILLIS * 1_000 + Marks.micros(rest);
+        case "own-clock" -> {
+          byMedian = false;
+          clockMicros = Marks.micros(rest);
+        }
+        case "no-median" -> byMedian = false;
+        case "misread" -> uncertaintyMicros = Marks.micros(rest);
+        case "beyond" ->
+            beyondSkewMicros =
+                rest.equals("all") ? OptionalLong.empty() : OptionalLong.of(Marks.micros(rest));
+        case "twin" -> twin = rest;
+        case "write" -> {
+          BirthMark mark = mark(RUN, REPL, 0);
+          advice = new Advice.Write(mark.serves(), mark.agreement());
+        }
+        case "keep" -> advice = new Advice.Keep();
+        case "wait" -> advice = new Advice.Wait(rest);
+        case "refuse" -> advice = new Advice.Refuse(rest);
+        case "warning?" -> {
+          String warning = TrustRules.warning(audit());
+          return List.of(warning == null ? "none" : warning);
+        }
+        case "judge" -> {
+          return told(rules.judge(audit(), around()));
+        }
+        default -> throw new IllegalArgumentException(command);
+      }
+      return List.of();
+    }
+
+    private BirthMark mark(String run, String repl, long ageMicros) {
+      return Marks.founded(run, repl, NOW_MILLIS - ageMicros / 1_000, rules.guarded(), NAMES);
+    }
+
+    private NodeAudit audit() {
+      return master.audit(NOW_MILLIS * 1_000);
+    }
+
+    private Surroundings around() {
+      return new Surroundings(
+          clockMicros, byMedian, beyondSkewMicros, uncertaintyMicros, advice, twin);
+    }
+
+    private List<String> told(Verdict verdict) {
+      List<String> told = new ArrayList<>();
+      told.add((verdict.stand() + " " + verdict.reason()).strip());
+      if (verdict.remainingMillis() > 0) {
+        told.add("for " + verdict.remainingMillis() + " ms");
+      }
+      told.add(
+          verdict.birth().isEmpty()
+              ? "grants carry nothing"
+              : master.birth.startsWith(verdict.birth())
+                  ? "grants carry its mark"
+                  : "grants carry " + verdict.birth());
+      Refresh refresh = verdict.refresh();
+      if (refresh != null) {
+        assertEquals(master.birth, refresh.seen());
+        told.add("write " + refresh.mark().head() + refresh.firstSeen() + refresh.mark().tail());
+      }
+      return told;
+    }
+  }
+
+  @Test
+  void abstentionIsTheLongestTtlWithItsDriftAndTwiceTheSkew() {
+    assertEquals(
+        30_000 + 300 + 2 + 2 * 2_000,
+        TrustRules.of(true, Duration.ofSeconds(30), 10_000, SKEW_MICROS).abstentionMillis());
+    assertEquals(
+        11 + 1 + 2 + 2 * 2,
+        TrustRules.of(true, Duration.ofNanos(10_000_001), 10_000, 1_001).abstentionMillis());
+  }
+
+  @Test
+  void markThatAsksForMoreThanAnyClientMayNeedCountsAsTheBound() {
+    String month =
+        seen(1).toString().replace(" 34302 ", " " + Duration.ofDays(30).toMillis() + " ");
+    BirthMark parsed = BirthMark.parse(month);
+    assertNotNull(parsed);
+    assertEquals(Duration.ofHours(2).toMillis(), parsed.agreement().abstentionMillis());
+  }
+
+  @Test
+  void namesOfMastersMayHaveAnyCharacter() {
+    List<String> names = List.of("[::1]:6379", "one; two, three=4|%3A \u00e9", "a:1");
+    BirthMark mark = Marks.founded(RUN, REPL, 1, true, names);
+    assertEquals(mark, BirthMark.parse(mark.toString()));
+  }
+
+  @Test
+  void timeOfTheFirstSightIsThatOfTheMarkOrOfItsWriting() {
+    assertEquals("5", Refresh.of(audit(), seen(5)).firstSeen());
+    assertEquals("+7", new Refresh("", 0, seen(BirthMark.NOW), 7).firstSeen());
+  }
+
+  @Test
+  void adoptedMarkIsSettledIfAClientUsesIt() {
+    BirthMark adopted = adopted(seen(NOW_MILLIS));
+    assertTrue(adopted.isAdopted());
+    assertTrue(adopted.isSettled(audit()));
+    assertTrue(seen(NOW_MILLIS - Q).isSettled(audit()));
+    assertFalse(seen(NOW_MILLIS - Q + 1).isSettled(audit()));
+  }
+
+  private static BirthMark adopted(BirthMark mark) {
+    return new BirthMark(
+        mark.runId(),
+        mark.replId(),
+        mark.firstSeenMillis(),
+        true,
+        true,
+        0,
+        mark.serves(),
+        mark.agreement());
+  }
+
+  private static BirthMark seen(long atMillis) {
+    return Marks.founded(RUN, REPL, atMillis, true, NAMES);
+  }
+
+  private static NodeAudit audit() {
+    return new AuditedMaster(RUN, REPL).audit(NOW_MILLIS * 1_000);
+  }
+}
