@@ -163,32 +163,30 @@ class ArchitectureTest {
   @Test
   void protocolKnowsNothingButWhatANodeIsAskedAndAnswersAndWhichNodesAreEnough()
       throws IOException {
-    Path protocol = SOURCES.resolve(Path.of("io", "redlock", "protocol"));
-    Pattern imported = Pattern.compile("(?m)^import (?:static )?([\\w.]+);");
+    List<Path> protocol = files(SOURCES.resolve(Path.of("io", "redlock", "protocol")), ".java");
+    Pattern other =
+        Pattern.compile(
+            "\\bimport (static )?"
+                + "(?!io.redlock.spi.(NodeRe(ply|quest)[\\w.]*|NodeReport|NodeLook|HolderLabel|Quorum);"
+                + "|io.redlock.protocol\\.|java.util.((Array)?List|Objects);"
+                + "|org.jspecify.annotations.Null)(?!static )[\\w.]+");
+    assertEquals(List.of(), found(other, protocol));
+    assertEquals(
+        5, protocol.stream().filter(file -> file.toString().endsWith("Round.java")).count());
+  }
+
+  /** Returns what matches, comments and literals apart. */
+  private static List<String> found(Pattern pattern, List<Path> files) throws IOException {
     List<String> found = new ArrayList<>();
-    int rounds = 0;
-    for (Path file : sources()) {
-      if (file.startsWith(protocol)) {
-        rounds += file.toString().endsWith("Round.java") ? 1 : 0;
-        imported
-            .matcher(Files.readString(file))
-            .results()
-            .map(result -> result.group(1))
-            .filter(
-                name ->
-                    !name.matches(
-                        "io.redlock.spi.(NodeRe(ply|quest).*|NodeReport|NodeLook|HolderLabel)"))
-            .filter(name -> !name.equals("io.redlock.spi.Quorum"))
-            .filter(name -> !name.startsWith("io.redlock.protocol."))
-            .filter(
-                name ->
-                    !name.matches(
-                        "java.util.(Array)?List|java.util.Objects|org.jspecify.annotations.Null.*"))
-            .forEach(name -> found.add(file + ": " + name));
-      }
+    for (Path file : files) {
+      found(pattern, Files.readString(file)).forEach(match -> found.add(file + ": " + match));
     }
-    assertEquals(List.of(), found);
-    assertEquals(5, rounds);
+    return found;
+  }
+
+  private static List<String> found(Pattern pattern, String source) {
+    String code = COMMENT_OR_LITERAL.matcher(source).replaceAll(" ");
+    return pattern.matcher(code).results().map(MatchResult::group).toList();
   }
 
   /** It hands them to values of the protocol; two classes read them to show them to people. */
@@ -225,14 +223,7 @@ class ArchitectureTest {
   @Test
   void whatAdaptersImplementDoesNotKnowTheRest() throws IOException {
     Pattern outside = Pattern.compile("\\bio\\.redlock\\.(?!spi\\b|text\\b|NodeStatus\\b)");
-    List<String> found = new ArrayList<>();
-    for (Path file : sources()) {
-      if (SOURCES.relativize(file).startsWith(SPI)) {
-        String code = COMMENT_OR_LITERAL.matcher(Files.readString(file)).replaceAll(" ");
-        outside.matcher(code).results().forEach(result -> found.add(file + ": " + result.group()));
-      }
-    }
-    assertEquals(List.of(), found);
+    assertEquals(List.of(), found(outside, files(SOURCES.resolve(SPI), ".java")));
   }
 
   /** Of the whole project: whoever reads a name knows which class it is. */
@@ -255,16 +246,9 @@ class ArchitectureTest {
   void nothingDependsOnTheLanguageOfTheMachine() throws IOException {
     List<String> found = new ArrayList<>();
     for (Path folder : sourceFolders()) {
-      for (Path file : files(folder, ".java")) {
-        withoutLocale(Files.readString(file)).forEach(fault -> found.add(file + ": " + fault));
-      }
+      found.addAll(found(NO_LOCALE, files(folder, ".java")));
     }
     assertEquals(List.of(), found);
-  }
-
-  private static List<String> withoutLocale(String source) {
-    String code = COMMENT_OR_LITERAL.matcher(source).replaceAll(" ");
-    return NO_LOCALE.matcher(code).results().map(MatchResult::group).toList();
   }
 
   @ParameterizedTest
@@ -288,7 +272,7 @@ class ArchitectureTest {
           "String.format(1)" // name.toLowerCase()       |
           """)
   void whatDependsOnTheLanguageOfTheMachineIsSeen(String code, String found) {
-    assertEquals(found == null ? List.of() : List.of(found), withoutLocale(code));
+    assertEquals(found == null ? List.of() : List.of(found), found(NO_LOCALE, code));
   }
 
   private static List<Path> sourceFolders() throws IOException {
