@@ -295,8 +295,11 @@ final class HeldLease extends Owner.Held {
     if (!isValid()) {
       owner.wake(); // a lease that expired in a pause is lost, not released
     }
-    boolean isAwaited =
-        queue != null && context.queues.heir(queue, context.ticker.monotonicNanos()) != null;
+    boolean isAwaited = false;
+    if (queue != null && ending() == null) { // else it may be another's queue
+      queue.holder = 0; // first: another thread may end it, and this one may ask again
+      isAwaited = context.queues.heir(queue, context.ticker.monotonicNanos()) != null;
+    }
     owner.release(this, isAwaited);
     return released;
   }

@@ -173,11 +173,14 @@ final class LocalQueues {
 
   /** Passes a lease that its holder has released on to the next call, if that takes it over. */
   void pass(LocalQueue held, Lease released, long nowNanos) {
-    Waiter next = heir(held, nowNanos);
-    held.holder = 0;
-    if (next != null && next.takeOver(released)) {
+    Waiter next;
+    synchronized (this) {
+      next = heir(held, nowNanos);
+      held.handoffs++; // before the next one runs, and wants this lock
+    }
+    if (next == null || !next.takeOver(released)) {
       synchronized (this) {
-        held.handoffs++;
+        held.handoffs--;
       }
     }
   }

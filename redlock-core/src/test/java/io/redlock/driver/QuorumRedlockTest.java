@@ -31,6 +31,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -74,6 +75,26 @@ class QuorumRedlockTest {
     bed.redlock.acquire(Bed.REQUEST.waitUpTo(Duration.ofDays(1))).close();
     frees.join();
     bed.redlock.acquire(Bed.REQUEST.waitUpTo(Duration.ofDays(1))).close();
+    assertEquals(List.of(), log.newWarnings());
+  }
+
+  @Test
+  void threadThatHasReleasedDoesNotWaitForItselfThoughAnotherIsAboutToEndTheLease()
+      throws InterruptedException {
+    bed.script(Bed::yes);
+    HeldLease lease = (HeldLease) bed.redlock.acquire(Bed.REQUEST);
+    LeaseRequest again = Bed.REQUEST.waitUpTo(Duration.ofDays(1));
+    bed.time.whenAwaited(() -> Thread.currentThread().interrupt());
+    AtomicInteger reads = new AtomicInteger();
+    bed.time.whenRead(
+        () -> {
+          if (reads.incrementAndGet() == 2) { // the first step of the other thread
+            lease.close();
+            assertThrows(InterruptedException.class, () -> bed.redlock.acquire(again));
+          }
+        });
+    lease.owner.wake();
+    assertTrue(reads.get() >= 2);
     assertEquals(List.of(), log.newWarnings());
   }
 
