@@ -61,11 +61,9 @@ class MasterChangeTest {
                 master(Role.LEAVING, serves(leaving)),
                 master(Role.STAYING, serves(staying)),
                 master(Role.JOINING, serves(joining)));
-        return text(
-            change.next(
-                command(what.replace("-after-the-wait", "")),
-                all,
-                what.endsWith("-after-the-wait")));
+        String now = text(change.next(command(what), all, false));
+        String later = text(change.next(command(what), all, true));
+        return now.equals(later) ? now : now + ", then " + later;
       };
     }
 
