@@ -160,10 +160,17 @@ class PeersTest {
 
     private static String text(Advice advice) {
       return advice instanceof Advice.Wait wait
-          ? "wait: " + wait.reason()
+          ? "wait: " + brief(wait.reason())
           : advice instanceof Advice.Refuse refuse
               ? "refuse: " + refuse.reason()
               : advice.getClass().getSimpleName().toLowerCase(Locale.ROOT);
+    }
+
+    /** Returns a reason to wait without what the scenes of {@code Membership} have in full. */
+    private static String brief(String reason) {
+      return reason
+          .replace("no majority of the masters knows their set, so ", "")
+          .replace(", and no majority of the masters shows the agreement", "");
     }
 
     private NodeTrust trust(int node, TrustRules rules) {
@@ -185,7 +192,7 @@ class PeersTest {
       refresh = verdict.refresh();
       boolean isCarried = !verdict.birth().isEmpty() && birth.startsWith(verdict.birth());
       out.add(
-          (verdict.stand() + " " + verdict.reason()).strip()
+          (verdict.stand() + " " + brief(verdict.reason())).strip()
               + (isCarried ? ", carrying its mark" : "")
               + (refresh == null ? "" : ", to be marked"));
     }
