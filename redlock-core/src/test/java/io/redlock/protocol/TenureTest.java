@@ -116,6 +116,7 @@ class TenureTest {
         case "at" -> nowNanos = Told.nanos(rest);
         case "wall-ahead" -> aheadNanos = Told.nanos(rest);
         case "begin" -> came.add(begin(rest) ? "proposed" : "nothing");
+        case "ask" -> ask(rest);
         case "hold" -> hold(rest);
         case "handed" -> handed(rest.isEmpty() ? "abc" : rest);
         case "decide" -> tell(tenure.decide(tag(rest), nowNanos, wallMicros()));
@@ -152,11 +153,16 @@ class TenureTest {
       return tenure.begin(terms(ttlNanos(ttl)), 5, nowNanos, wallMicros());
     }
 
-    /** Two of the three nodes grant at once. */
-    private void hold(String ttl) {
-      begin(ttl);
+    private void ask(String ttl) {
+      assertTrue(begin(ttl));
       handed("abc");
-      answer("ab", "granted");
+      known = state();
+    }
+
+    /** Two of the three nodes grant at once; the token may be passed on three times. */
+    private void hold(String ttl) {
+      ask(ttl);
+      answer("ab", mayPass ? "granted counter=1" : "granted");
       assertEquals(Outcome.HELD, tenure.decide(1, nowNanos, wallMicros()).outcome());
       known = state();
     }
