@@ -126,9 +126,10 @@ public final class JedisDialer implements Dialer {
         isTold = true;
       } catch (OutOfMemoryError e) { // nobody else ends it: the pool would always count it
         LockSupport.parkNanos(PATIENCE_NANOS);
-      } catch (RuntimeException | Error e) { // of a lane
+      } catch (RuntimeException | Error e) { // of a lane, or of a pool
+        wire = isTold ? null : wire;
         isTold = true;
-        LOG.error("{}: a lane threw, which it must not", threadName, e);
+        LOG.error("{}: a lane or a pool threw, which it must not", threadName, e);
       }
     }
   }

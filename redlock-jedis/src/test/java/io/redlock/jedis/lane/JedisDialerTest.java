@@ -64,6 +64,7 @@ class JedisDialerTest {
   private final List<Connection> made = new CopyOnWriteArrayList<>();
   private final AtomicInteger closes = new AtomicInteger();
   private final AtomicInteger shortReturns = new AtomicInteger();
+  private volatile Error returnThrows = new OutOfMemoryError("test");
   private final AtomicReference<@Nullable Throwable> makeThrows = new AtomicReference<>();
   private volatile @Nullable CountDownLatch makeHangs;
   private volatile boolean isUnfit;
@@ -134,7 +135,7 @@ class JedisDialerTest {
           @Override
           public void returnBrokenResource(Connection connection) {
             if (shortReturns.getAndDecrement() > 0) {
-              throw new OutOfMemoryError("test");
+              throw returnThrows;
             }
             super.returnBrokenResource(connection);
           }
@@ -515,6 +516,18 @@ class JedisDialerTest {
     line.awaitEvents("connected", "lost");
     awaitNoThread();
     assertEquals(0, pool.getNumActive());
+    connect();
+  }
+
+  @Test
+  void poolThatThrowsIsAskedOnce() throws Exception {
+    returnThrows = new AssertionError("test");
+    shortReturns.set(1_000_000);
+    TestLine line = dial();
+    hangUp();
+    line.awaitEvents("connected", "lost");
+    awaitNoThread();
+    assertEquals(999_999, shortReturns.get());
     connect();
   }
 
