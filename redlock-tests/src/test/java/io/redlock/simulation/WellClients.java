@@ -33,7 +33,8 @@ final class WellClients {
 
   void look() {
     servers = 0;
-    world.servers.forEach(this::look);
+    boolean areAlone = world.clients.stream().noneMatch(this::mayBeServed);
+    world.servers.forEach(server -> look(server, areAlone));
     processes.clear();
     world.clients.forEach(this::look);
   }
@@ -52,19 +53,34 @@ final class WellClients {
     return world.plan.allMasters().isReachedBy(having & servers);
   }
 
-  private void look(SimServer server) {
-    if (!server.isWell()) {
+  /** A server that is back gets its mark from a client: it does not recover while none runs. */
+  private void look(SimServer server, boolean areAlone) {
+    boolean isBack = serverWellNanos.getOrDefault(server, 0L) <= world.nowNanos();
+    if (!server.isWell() || (areAlone && !isBack)) {
       serverWellNanos.put(server, world.nowNanos() + RECOVERY_NANOS);
+      isBack = false;
     }
-    boolean isWell = serverWellNanos.getOrDefault(server, 0L) <= world.nowNanos();
-    servers |= isWell ? 1 << server.index : 0;
+    servers |= isBack ? 1 << server.index : 0;
+  }
+
+  private static @Nullable SimProcess process(SimClient client) {
+    SimClient.Life life = client.life();
+    return life == null || life.isOver() ? null : life.process;
+  }
+
+  private boolean isLeftBehind(SimClient client) {
+    SimPlan.Change change = world.plan.change;
+    return client == world.clients.get(0) && change != null && change.left() != Left.NOBODY;
+  }
+
+  private boolean mayBeServed(SimClient client) {
+    return process(client) != null && !isLeftBehind(client);
   }
 
   private void look(SimClient client) {
     SimPlan plan = world.plan;
     long now = world.nowNanos();
-    SimClient.Life life = client.life();
-    SimProcess process = life == null || life.isOver() ? null : life.process;
+    SimProcess process = process(client);
     Seen before = seen.getOrDefault(client, new Seen(null, 0, 0));
     long stoodStillNanos = process == null ? 0 : process.stoodStillNanos();
     long wellNanos = before.wellNanos;
@@ -74,10 +90,8 @@ final class WellClients {
       wellNanos = now + plan.nodeTimeoutNanos;
     }
     seen.put(client, new Seen(process, stoodStillNanos, wellNanos));
-    boolean isLeftBehind =
-        client == world.clients.get(0) && plan.change != null && plan.change.left() != Left.NOBODY;
     if (process != null
-        && !isLeftBehind
+        && !isLeftBehind(client)
         && wellNanos <= now
         && process.quorum.isReachedBy(servers)) {
       processes.add(process);
