@@ -219,15 +219,7 @@ final class BrokenTenures {
   }
 
   private static AcquireRound above(AcquireRound round, long counter) {
-    return new AcquireRound(
-        round.terms(),
-        round.number(),
-        round.token(),
-        round.startNanos(),
-        round.startWallMicros(),
-        round.highestSeen(),
-        counter,
-        round.ballot());
+    return TenureColumns.with(round, round.highestSeen(), counter, round.ballot());
   }
 
   /** Takes no counter for the lowest one. */

@@ -437,15 +437,7 @@ record ChangeWorld(
   }
 
   private static AcquireRound with(AcquireRound round, long seen, Ballot ballot) {
-    return new AcquireRound(
-        round.terms(),
-        round.number(),
-        round.token(),
-        round.startNanos(),
-        round.startWallMicros(),
-        seen,
-        round.highestBefore(),
-        ballot);
+    return TenureColumns.with(round, seen, round.highestBefore(), ballot);
   }
 
   private static Attempt holding(Attempt its, Deadline deadline) {

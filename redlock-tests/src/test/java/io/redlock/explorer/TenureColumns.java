@@ -221,14 +221,19 @@ final class TenureColumns {
   }
 
   private static AcquireRound with(AcquireRound round, Ballot ballot) {
+    return with(round, round.highestSeen(), round.highestBefore(), ballot);
+  }
+
+  /** Returns the round with other counters and answers. */
+  static AcquireRound with(AcquireRound round, long seen, long before, Ballot ballot) {
     return new AcquireRound(
         round.terms(),
         round.number(),
         round.token(),
         round.startNanos(),
         round.startWallMicros(),
-        round.highestSeen(),
-        round.highestBefore(),
+        seen,
+        before,
         ballot);
   }
 
