@@ -52,7 +52,7 @@ final class HeldLease extends Owner.Held {
   int reads;
 
   /**
-   * What the longest hold of a lease counts from.
+   * The time from which the longest hold of a lease counts.
    *
    * @param terms of its renewals
    */

@@ -36,7 +36,7 @@ final class LocalQueues {
 
   private static final long COURTESY_NANOS = 2_000_000;
 
-  /** How long a lease is passed on, from the grant on. */
+  /** The time after its grant in which a lease is passed on. */
   private static final long RUN_NANOS = 8_000_000;
 
   private final Map<List<String>, LocalQueue> queues = new HashMap<>(); // these are guarded by this

@@ -1,7 +1,7 @@
 package io.redlock.protocol;
 
 /**
- * What decides whether a lease is passed on.
+ * The facts that decide if a lease is passed on.
  *
  * @param isHeld true if it has not ended
  * @param token its token

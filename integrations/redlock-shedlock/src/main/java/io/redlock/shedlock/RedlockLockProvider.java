@@ -42,7 +42,7 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
   /** The prefix that ShedLock's own providers for Redis give their keys. */
   public static final String DEFAULT_PREFIX = "job-lock:default:";
 
-  /** How long a call asks again while the masters have not decided who holds the lock. */
+  /** The time for which a call asks again while the masters have not decided who holds the lock. */
   private static final Duration DECISION = Duration.ofSeconds(2);
 
   /**

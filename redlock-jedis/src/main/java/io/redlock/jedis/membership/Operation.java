@@ -83,7 +83,7 @@ public interface Operation {
   }
 
   /**
-   * What a run has done.
+   * The steps that a run has done.
    *
    * @param waited true if it has waited, and has written nothing since that must be waited for
    * @param marks the marks that must be there for that, by the master; others show that somebody
@@ -138,7 +138,7 @@ public interface Operation {
   }
 
   /**
-   * What a run knows besides what the masters show.
+   * The knowledge of a run, besides what the masters show.
    *
    * @param written the marks that it wrote last, by the master
    * @param before the masters as they were read before its last write; empty if it wrote nothing

@@ -8,7 +8,7 @@ import java.net.Socket;
 /** Anything that listens: talks to each connection on a thread of its own, as a test says. */
 public final class TalkingServer implements AutoCloseable {
 
-  /** What it does with a connection, which ends with it. */
+  /** Talks to the peer of a connection, which ends with this call. */
   public interface Talk {
     void with(Socket client) throws IOException;
   }
