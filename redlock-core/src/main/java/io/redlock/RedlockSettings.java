@@ -111,10 +111,10 @@ public interface RedlockSettings {
    * <p>By default each lock service has daemon threads for it, which start when they are needed and
    * end when they are idle. Losses, that is {@link Lease#ended()} and {@link RedlockListener#onEnd}
    * of a lost lease, have up to four threads of their own; everything else has up to four, and each
-   * listener one more, so that no result waits for a listener. One that waits in a {@link
-   * java.util.concurrent.CompletableFuture} is replaced meanwhile, up to 260. User code that blocks
-   * therefore delays no lease and no timer. It delays the report of a loss only if it blocks the
-   * threads of losses. What runs for longer than a ttl is named in the log.
+   * listener one more, so that no result waits for a listener. One that waits for 10 ms (for a
+   * future, a lock, or a time) is replaced meanwhile, up to 256. User code that blocks therefore
+   * delays no lease and no timer. It delays the report of a loss only if it keeps the threads of
+   * losses busy. What runs for longer than a ttl is named in the log.
    *
    * <p>With an executor, the same threads hand it the tasks, so it may block, or run them on the
    * calling thread. A task that it refuses runs on the thread that handed it over. An executor

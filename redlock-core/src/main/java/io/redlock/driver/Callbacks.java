@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Callbacks {
 
-  private final CallbackQueue losses;
-  private final CallbackQueue others;
+  private final CallbackThreads losses;
+  private final CallbackThreads others;
   private final Executor executor;
   private final boolean direct;
 
@@ -23,10 +23,9 @@ final class Callbacks {
    * @param executor runs user code; {@code Runnable::run} for the threads of this object
    * @param direct true to call the executor at once, on the current thread; for simulations
    */
-  Callbacks(
-      Executor executor, boolean direct, Agenda agenda, WorkerPool losses, WorkerPool others) {
-    this.losses = new CallbackQueue(losses, agenda);
-    this.others = new CallbackQueue(others, agenda);
+  Callbacks(Executor executor, boolean direct, CallbackThreads losses, CallbackThreads others) {
+    this.losses = losses;
+    this.others = others;
     this.executor = executor;
     this.direct = direct;
   }
@@ -38,13 +37,13 @@ final class Callbacks {
 
   /** Warns of callbacks that have run for so long. Called about once a second. */
   void check(long longNanos) {
-    losses.threads().check(longNanos);
-    others.threads().check(longNanos);
+    losses.check(longNanos);
+    others.check(longNanos);
   }
 
   /** Keeps threads for listeners, which each use one at most: no result waits for them. */
   void addThreads(int listeners) {
-    others.threads().add(listeners);
+    others.allow(listeners);
   }
 
   /** Runs user code that handles the loss of a lease. */
@@ -86,7 +85,7 @@ final class Callbacks {
     }
   }
 
-  private void deliver(CallbackQueue queue, Callback callback) {
+  private void deliver(CallbackThreads queue, Callback callback) {
     callback.queue = queue;
     if (direct) {
       callback.run();
@@ -109,14 +108,14 @@ final class Callbacks {
    * User code that runs once, even if an executor accepts it and then throws. Its first run hands
    * it to the executor, and the next run is that of the executor.
    */
-  private class Callback extends CallbackQueue.Task {
+  private class Callback extends CallbackThreads.Task {
     private static final long serialVersionUID = 1;
 
     static final int HANDED_OVER = 1;
     private static final int RUN = 2;
 
     private final transient Runnable userCode;
-    private transient CallbackQueue queue = others;
+    private transient CallbackThreads queue = others;
 
     Callback(Runnable userCode) {
       this.userCode = userCode;

@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -39,8 +40,9 @@ public final class RedlockBuilder implements RedlockSettings {
   private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
 
   final List<LockNode> nodes;
-  WorkerPool losses = new WorkerPool(LibraryThread.named("redlock-losses"));
-  WorkerPool others = new WorkerPool(LibraryThread.named("redlock-callbacks"));
+  ThreadFactory losses = LibraryThread.named("redlock-losses");
+  ThreadFactory others = LibraryThread.named("redlock-callbacks");
+  long idleMillis = 1_000; // until such a thread ends
 
   private @Nullable List<LockNode> future;
   private RetryStrategy retryStrategy = RetryStrategy.jitteredBackoff();
@@ -314,7 +316,12 @@ public final class RedlockBuilder implements RedlockSettings {
     boolean isDirect = scheduler != null && callbackExecutor != null;
     Executor executor = callbackExecutor == null ? Runnable::run : callbackExecutor;
     Agenda agenda = new Agenda(timers, ticker);
-    Callbacks callbacks = new Callbacks(executor, isDirect, agenda, losses, others);
+    Callbacks callbacks =
+        new Callbacks(
+            executor,
+            isDirect,
+            new CallbackThreads(losses, idleMillis, agenda),
+            new CallbackThreads(others, idleMillis, agenda));
     ServiceContext context =
         new ServiceContext(
             all(),

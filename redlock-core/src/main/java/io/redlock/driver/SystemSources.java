@@ -18,7 +18,7 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** Real time, randomness and a scheduler: with {@link WorkerPool}, their only source. */
+/** Real time, randomness and a scheduler: with {@link CallbackThreads}, their only source. */
 final class SystemSources {
 
   private static final Ticker TICKER = Ticker.system();

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -118,19 +119,25 @@ final class Bed {
 
   /** Returns a bed whose callbacks need a thread, which starts after the action, and at once. */
   static Bed withThreads(int size, Runnable whenOneStarts) {
-    WorkerPool threads =
-        new WorkerPool(Thread::new) {
-          @Override
-          public void execute(Runnable task) {
-            whenOneStarts.run();
-            task.run();
-          }
-        };
+    ThreadFactory threads =
+        task ->
+            new Thread(task) {
+              @Override
+              public void start() {
+                whenOneStarts.run();
+                run();
+              }
+            };
     return new Bed(
         Quorum.of(size),
         null,
         RetryStrategy.jitteredBackoff(),
-        agenda -> new Callbacks(Runnable::run, false, agenda, threads, threads));
+        agenda ->
+            new Callbacks(
+                Runnable::run,
+                false,
+                new CallbackThreads(threads, 0, agenda),
+                new CallbackThreads(threads, 0, agenda)));
   }
 
   private Bed(
@@ -185,9 +192,8 @@ final class Bed {
     return new Callbacks(
         executor,
         direct,
-        agenda,
-        new WorkerPool(LibraryThread.named("redlock-losses")),
-        new WorkerPool(LibraryThread.named("redlock-callbacks")));
+        new CallbackThreads(LibraryThread.named("redlock-losses"), 1_000, agenda),
+        new CallbackThreads(LibraryThread.named("redlock-callbacks"), 1_000, agenda));
   }
 
   /** Returns the result; fails, and does not wait, if there is none yet. */

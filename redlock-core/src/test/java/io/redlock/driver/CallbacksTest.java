@@ -1,7 +1,6 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.scenes.KeptLog;
@@ -14,7 +13,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -30,6 +28,10 @@ class CallbacksTest {
 
   private Callbacks over(Executor executor, boolean direct) {
     return Bed.callbacks(executor, direct, agenda);
+  }
+
+  private CallbackThreads threads(ThreadFactory factory) {
+    return new CallbackThreads(factory, 1_000, agenda);
   }
 
   private static void ofLoss(Callbacks callbacks, Runnable userCode) {
@@ -122,8 +124,7 @@ class CallbacksTest {
           }
           return new Thread(task);
         };
-    Callbacks callbacks =
-        new Callbacks(Runnable::run, false, agenda, new WorkerPool(none), new WorkerPool(none));
+    Callbacks callbacks = new Callbacks(Runnable::run, false, threads(none), threads(none));
     CompletableFuture<String> told = new CompletableFuture<>();
     ofLoss(callbacks, () -> told.complete("told"));
     callbacks.other(told::join);
@@ -138,36 +139,6 @@ class CallbacksTest {
     assertTrue(told.isDone());
   }
 
-  /**
-   * A thread of JDK 17's pool takes a task, starts a thread for the next one, then runs its own.
-   */
-  @Test
-  void callbackOfAThreadThatEndsBecauseTheNextCannotStartIsDelivered() throws Exception {
-    CountDownLatch delivered = new CountDownLatch(2);
-    List<Runnable> second = new ArrayList<>();
-    AtomicInteger made = new AtomicInteger();
-    ThreadFactory none =
-        task -> {
-          if (made.incrementAndGet() == 2) {
-            throw new OutOfMemoryError("unable to create native thread");
-          }
-          second.forEach(Runnable::run);
-          second.clear();
-          return new Thread(task);
-        };
-    Callbacks callbacks =
-        new Callbacks(Runnable::run, false, agenda, new WorkerPool(none), new WorkerPool(none));
-    second.add(() -> ofLoss(callbacks, delivered::countDown)); // behind the first, by its thread
-    ofLoss(callbacks, delivered::countDown);
-    assertTimeoutPreemptively(
-        Duration.ofMinutes(1),
-        () -> {
-          while (!delivered.await(10, TimeUnit.MILLISECONDS)) {
-            time.passMillis(50);
-          }
-        });
-  }
-
   @Test
   void callbacksAreDeliveredAfterMemoryWasShortForSeconds() throws Exception {
     boolean[] isShort = {true};
@@ -178,9 +149,7 @@ class CallbacksTest {
           }
           return new Thread(task);
         };
-    Callbacks callbacks =
-        new Callbacks(
-            Runnable::run, false, agenda, new WorkerPool(factory), new WorkerPool(factory));
+    Callbacks callbacks = new Callbacks(Runnable::run, false, threads(factory), threads(factory));
     time.watch(agenda::check);
     CountDownLatch delivered = new CountDownLatch(3);
     CompletableFuture<String> internal = new CompletableFuture<>();

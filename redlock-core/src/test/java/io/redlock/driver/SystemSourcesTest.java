@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.scenes.KeptLog;
@@ -130,26 +128,6 @@ class SystemSourcesTest {
       assertTrue(again.await(60, TimeUnit.SECONDS));
     } finally {
       scheduler.close();
-    }
-  }
-
-  /** Its caller is a thread of a lane, or that of the agenda: all else would wait for it. */
-  @Test
-  void threadThatEndsWhileItMakesOneForCallbacksHoldsNobodyUp() throws InterruptedException {
-    AtomicInteger deaths = new AtomicInteger(1);
-    WorkerPool threads =
-        new WorkerPool(body -> new Thread(() -> dieOrRun(deaths.getAndDecrement() > 0, body)));
-    assertTimeoutPreemptively(
-        Duration.ofMinutes(1),
-        () -> assertThrows(OutOfMemoryError.class, () -> threads.execute(() -> {})));
-    CountDownLatch ran = new CountDownLatch(1);
-    threads.execute(ran::countDown);
-    assertTrue(ran.await(60, TimeUnit.SECONDS));
-  }
-
-  private static void dieOrRun(boolean dies, Runnable body) {
-    if (!dies) {
-      body.run();
     }
   }
 

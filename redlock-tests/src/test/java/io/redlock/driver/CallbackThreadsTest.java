@@ -235,10 +235,10 @@ class CallbackThreadsTest {
     Blocking listener = new Blocking(true);
     Redlock redlock = connect(settings -> settings.listener(listener));
     Redlock other = connect(settings -> {});
-    for (int index = 0; index < WorkerPool.MOST; index++) {
+    for (int index = 0; index < CallbackThreads.MOST; index++) {
       redlock.acquire("first " + index, SHORT, WAIT);
     }
-    Await.until("all block", () -> listener.blocked.get() == 1 + WorkerPool.MOST);
+    Await.until("all block", () -> listener.blocked.get() == 1 + CallbackThreads.MOST);
 
     Lease renewed = redlock.acquire(RENEWED);
     AtomicInteger terms = new AtomicInteger();

@@ -17,16 +17,21 @@ public final class CoreBuilder {
    * Sets what starts the threads on which a lock service runs what its callback executor refuses.
    */
   public static void startRefusedWith(RedlockBuilder builder, Executor starter) {
-    builder.losses = threads(starter);
-    builder.others = threads(starter);
+    builder.losses = builder.others = task -> new Started(task, starter);
+    builder.idleMillis = 0;
   }
 
-  private static WorkerPool threads(Executor starter) {
-    return new WorkerPool(Thread::new) {
-      @Override
-      public void execute(Runnable task) {
-        starter.execute(task);
-      }
-    };
+  private static final class Started extends Thread {
+    private final Executor starter;
+
+    Started(Runnable task, Executor starter) {
+      super(task);
+      this.starter = starter;
+    }
+
+    @Override
+    public void start() {
+      starter.execute(this);
+    }
   }
 }

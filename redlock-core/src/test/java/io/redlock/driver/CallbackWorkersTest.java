@@ -24,7 +24,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The threads that run user code. */
 @Timeout(300)
-class WorkerPoolTest {
+class CallbackWorkersTest {
 
   private final AtomicInteger started = new AtomicInteger();
   private final Set<Thread> ran = ConcurrentHashMap.newKeySet();
@@ -33,7 +33,21 @@ class WorkerPoolTest {
 
   private final CountDownLatch never = new CountDownLatch(1);
 
-  private final WorkerPool threads = new WorkerPool(this::newThread);
+  private final FakeTime time = new FakeTime();
+  private final CallbackThreads threads =
+      new CallbackThreads(this::newThread, 1_000, new Agenda(time, time));
+
+  private void execute(Runnable code) {
+    threads.add(
+        new CallbackThreads.Task() {
+          private static final long serialVersionUID = 1;
+
+          @Override
+          public void run() {
+            code.run();
+          }
+        });
+  }
 
   private Thread newThread(Runnable task) {
     Thread thread = LibraryThread.named("test").newThread(task);
@@ -59,13 +73,20 @@ class WorkerPoolTest {
     }
   }
 
+  /** Runs, without a wait, until {@link #never}. */
+  private void compute() {
+    while (never.getCount() > 0) {
+      Thread.onSpinWait();
+    }
+  }
+
   private static <T> T soon(CompletableFuture<T> future) throws Exception {
     return future.get(60, TimeUnit.SECONDS);
   }
 
   private Thread runOne() throws Exception {
     CompletableFuture<Thread> runs = new CompletableFuture<>();
-    threads.execute(() -> runs.complete(Thread.currentThread()));
+    execute(() -> runs.complete(Thread.currentThread()));
     ran.add(soon(runs));
     return runs.join();
   }
@@ -99,15 +120,16 @@ class WorkerPoolTest {
     for (int task = 0; task < 10; task++) {
       CompletableFuture<Void> runs = new CompletableFuture<>();
       running.add(runs);
-      threads.execute(
+      execute(
           () -> {
             runs.complete(null);
-            block();
+            compute();
           });
     }
-    for (int task = 0; task < WorkerPool.MOST; task++) {
+    for (int task = 0; task < CallbackThreads.MOST; task++) {
       soon(running.get(task));
     }
+    time.passMillis(1_000);
     assertEquals(4, started.get());
     assertFalse(running.get(4).isDone());
     never.countDown();
@@ -121,13 +143,13 @@ class WorkerPoolTest {
   void tasksForOneIdleThreadThatComeTogetherGetASecondThread() throws Exception {
     idleThread();
     CompletableFuture<Void> second = new CompletableFuture<>();
-    threads.execute(this::block);
-    threads.execute(() -> second.complete(null));
+    execute(this::block);
+    execute(() -> second.complete(null));
     soon(second);
   }
 
   @Test
-  void threadThatWaitsInAFutureIsReplacedMeanwhile() throws Exception {
+  void threadThatWaitsIsReplacedMeanwhile() throws Exception {
     List<CompletableFuture<Void>> waiting = new ArrayList<>();
     for (int task = 0; task <= 40; task++) {
       waiting.add(new CompletableFuture<>());
@@ -135,20 +157,24 @@ class WorkerPoolTest {
     for (int task = 0; task < 40; task++) {
       CompletableFuture<Void> awaited = waiting.get(task + 1);
       CompletableFuture<Void> done = waiting.get(task);
-      threads.execute(
+      execute(
           () -> {
             awaited.thenApply(it -> it).join();
             done.complete(null);
           });
     }
-    threads.execute(() -> waiting.get(40).complete(null));
-    soon(waiting.get(0));
+    execute(() -> waiting.get(40).complete(null));
+    while (!waiting.get(0).isDone()) {
+      Thread.sleep(1);
+      time.passMillis(1);
+    }
+    assertEquals(41, started.get());
   }
 
   @Test
   void taskThatRunsForTooLongIsToldOnce() throws Exception {
     CompletableFuture<Void> runs = new CompletableFuture<>();
-    threads.execute(
+    execute(
         () -> {
           runs.complete(null);
           block();
@@ -178,20 +204,20 @@ class WorkerPoolTest {
     for (int round = 0; round < 2_000; round++) {
       CountDownLatch ran = new CountDownLatch(3);
       for (int task = 0; task < 3; task++) { // a thread that is done takes what wakes another
-        threads.execute(ran::countDown);
+        execute(ran::countDown);
       }
       assertTrue(ran.await(60, TimeUnit.SECONDS));
     }
     long idleSeconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - startNanos);
-    long most = WorkerPool.MOST * (1 + idleSeconds);
+    long most = CallbackThreads.MOST * (1 + idleSeconds);
     assertTrue(started.get() <= most, started.get() + " threads were started");
   }
 
   @Test
   void tasksThatThrowDoNotUseUpTheThreads() throws Exception {
     Error failure = new OutOfMemoryError("in the log");
-    for (int task = 1; task <= 2 * WorkerPool.MOST; task++) {
-      threads.execute(
+    for (int task = 1; task <= 2 * CallbackThreads.MOST; task++) {
+      execute(
           () -> {
             throw failure;
           });
@@ -208,9 +234,9 @@ class WorkerPoolTest {
     CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
     CountDownLatch queued = new CountDownLatch(1);
     for (int task = 0; task < 3; task++) {
-      threads.execute(this::block); // so that one thread runs the other tasks in turn
+      execute(this::compute); // so that one thread runs the other tasks in turn
     }
-    threads.execute(
+    execute(
         () -> {
           try {
             queued.await();
@@ -219,7 +245,7 @@ class WorkerPoolTest {
           }
           Thread.currentThread().interrupt();
         });
-    threads.execute(() -> interrupted.complete(Thread.currentThread().isInterrupted()));
+    execute(() -> interrupted.complete(Thread.currentThread().isInterrupted()));
     queued.countDown();
     assertFalse(soon(interrupted));
   }
