@@ -4,9 +4,9 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -39,7 +39,7 @@ final class Listeners {
   private static final class Events {
     private final String name;
     private final Callbacks callbacks;
-    private final Deque<Runnable> waiting = new ArrayDeque<>(); // guarded by this
+    private final Queue<Runnable> waiting = new LinkedBlockingQueue<>(); // guarded by this
     private boolean isRunning; // guarded by this
     private long dropped; // guarded by this
 

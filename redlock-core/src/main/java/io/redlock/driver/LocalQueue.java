@@ -1,11 +1,11 @@
 package io.redlock.driver;
 
 import io.redlock.Lease;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 
 /** The calls that wait for the same, and how many leases hold them up. Guarded by its user. */
@@ -119,7 +119,9 @@ class LocalQueue {
 
   /** Shared calls. It exists only while one waits. */
   static final class Readers extends LocalQueue {
-    private final Deque<Waiter> opened = new ArrayDeque<>(); // may ask, and were not called yet
+    /** Those that may ask, and were not called yet. An ArrayDeque that cannot grow forgets all. */
+    private final Queue<Waiter> opened = new ConcurrentLinkedQueue<>();
+
     private boolean isOpen;
 
     Readers(List<String> names) {
