@@ -3,7 +3,6 @@ package io.redlock.driver;
 import io.redlock.LeaseEnd;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ThreadFactory;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -71,18 +70,6 @@ final class Callbacks {
   /** Returns a future whose dependents run as user code. */
   <T> Handover<T> handover() {
     return new Handover<>(UnaryOperator.identity());
-  }
-
-  /**
-   * Runs user code that a duty of this library needs, so that no other user code delays it: on a
-   * thread of its own, or at once in a simulation. Throws, and drops it, if none can be started.
-   */
-  void alone(ThreadFactory threads, Runnable userCode) {
-    Callback callback = new Callback(userCode);
-    callback.set(Callback.HANDED_OVER);
-    if (!direct || !handOver(callback)) {
-      threads.newThread(callback).start();
-    }
   }
 
   private void deliver(CallbackThreads queue, Callback callback) {

@@ -192,7 +192,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     } else if (over != null) {
       over.release();
     } else {
-      context.callbacks.alone(threads, this::callAgain);
+      context.callbacks.other(this::callAgain); // the supplier of owner ids may block
     }
     return true;
   }

@@ -165,13 +165,4 @@ class CallbacksTest {
     told.get(20, TimeUnit.SECONDS);
     assertTrue(delivered.await(20, TimeUnit.SECONDS));
   }
-
-  @Test
-  void dutyHasAThreadOfItsOwnAndNeedsNoExecutor() throws Exception {
-    List<Runnable> handedOver = new ArrayList<>();
-    Callbacks callbacks = over(handedOver::add, false);
-    assertEquals(
-        "duty", nameOfThread(code -> callbacks.alone(task -> new Thread(task, "duty"), code)));
-    assertEquals(List.of(), handedOver);
-  }
 }
