@@ -70,7 +70,6 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
   private long releaseEndNanos; // when the wait for the result ends
   private int unbooked; // nodes whose answer to the release could not be recorded, as bits
   private boolean isReleaseSent;
-  private @Nullable Runnable onReleaseSent;
 
   Owner(
       ServiceContext context,
@@ -370,15 +369,11 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
     return result;
   }
 
-  /** Runs the callback once the release of this ended owner was handed to its nodes. */
-  void whenReleaseSent(Runnable callback) {
-    synchronized (this) {
-      if (!isReleaseSent) {
-        onReleaseSent = callback;
-        return;
-      }
+  /** Waits until the release of this ended owner was handed to its nodes, for so long at most. */
+  synchronized void awaitSent(long millis) throws InterruptedException {
+    if (!isReleaseSent) {
+      wait(millis);
     }
-    callback.run();
   }
 
   private void release(long nowNanos) {
@@ -391,13 +386,9 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
       releaseEndNanos = nowNanos + context.settings.nodeTimeoutNanos();
     }
     sendTo(targets);
-    Runnable callback;
     synchronized (this) {
       isReleaseSent = true;
-      callback = onReleaseSent;
-    }
-    if (callback != null) {
-      callback.run();
+      notifyAll();
     }
     if (targets == 0) {
       result.complete(ReleaseResult.NOT_HELD);

@@ -22,9 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** The lock service: all methods of {@link Redlock}, over {@link AcquireCall}. */
@@ -287,14 +285,12 @@ final class QuorumRedlock implements Redlock {
    * closed. They never block; the time limit is for a caller that is such a thread.
    */
   private void awaitReleases(List<Owner> owners) {
-    CountDownLatch sent = new CountDownLatch(owners.size());
-    owners.forEach(owner -> owner.whenReleaseSent(sent::countDown));
-    boolean waits = true;
+    long millis = context.settings.nodeTimeoutNanos() / 1_000_000;
     boolean interrupted = false;
-    while (waits) {
+    for (int next = 0; next < owners.size(); ) {
       try {
-        sent.await(context.settings.nodeTimeoutNanos(), TimeUnit.NANOSECONDS);
-        waits = false;
+        owners.get(next).awaitSent(millis);
+        next++;
       } catch (InterruptedException e) {
         interrupted = true; // the wait is short, and without it a lock would stay
       }

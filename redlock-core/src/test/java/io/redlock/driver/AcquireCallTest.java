@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -54,20 +55,41 @@ class AcquireCallTest {
   }
 
   @Test
-  void callThatEndsDuringTheFanOutTellsWhenItsReleaseWasSent() {
+  void releaseOfACallThatEndsDuringTheFanOutIsAwaited() throws Exception {
+    List<Thread> waits = new ArrayList<>();
     AcquireCall loop = loop(bed, PATIENT);
     bed.script(Bed::yes);
     bed.node(1)
         .script(
             request -> {
               if (request instanceof Grant) {
-                loop.fail().orElseThrow().whenReleaseSent(() -> bed.journal.add("sent"));
+                waits.add(awaiting(loop.fail().orElseThrow()));
               }
               return Bed.yes(request);
             });
     CompletableFuture<AcquireResult> call = loop.start();
     assertThrows(CompletionException.class, () -> Bed.now(call));
-    assertEquals(List.of("a Grant", "b Grant", "a Release", "b Release", "sent"), bed.journal);
+    assertEquals(List.of("a Grant", "b Grant", "a Release", "b Release"), bed.journal);
+    waits.get(0).join(60_000);
+    assertFalse(waits.get(0).isAlive());
+  }
+
+  private static Thread awaiting(Owner owner) {
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                owner.awaitSent(300_000);
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            });
+    thread.start();
+    while (thread.getState() != Thread.State.TIMED_WAITING) {
+      assertTrue(thread.isAlive(), "the release was not sent yet");
+      Thread.yield();
+    }
+    return thread;
   }
 
   @Test
