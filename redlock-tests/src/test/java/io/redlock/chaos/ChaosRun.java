@@ -29,7 +29,7 @@ final class ChaosRun {
       long struck = faults.values().stream().mapToLong(Long::longValue).sum();
       return String.format(
           Locale.ROOT,
-          "chaos: %s, seed %d: %s, %d clients, %,d operations, %,d leases, %d faults, "
+          "chaos: %s, seed %d: %s, %d clients, %,d operations, %,d leases, %,d passed on, %d faults, "
               + "%d updates lost unfenced, %s%d violations, %.1f s",
           schedule.name(),
           seed,
@@ -37,6 +37,7 @@ final class ChaosRun {
           schedule.terms().clients(),
           verdict.operations(),
           verdict.leases(),
+          verdict.passedOn(),
           struck,
           verdict.unfencedLosses(),
           schedule.changes()

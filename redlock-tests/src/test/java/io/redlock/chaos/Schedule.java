@@ -9,8 +9,8 @@ import java.util.Set;
  *
  * @param gapMillis the time between two faults on average
  * @param minority whether faults of nodes strike at most a minority at a time
- * @param task what the callers do: {@code work}, {@code lead}, {@code share}, {@code read} or
- *     {@code read-fair}
+ * @param task what the callers do: {@code work}, {@code queue}, {@code lead}, {@code share}, {@code
+ *     read} or {@code read-fair}
  * @param changes whether the masters change meanwhile; how is drawn from the seed
  */
 record Schedule(

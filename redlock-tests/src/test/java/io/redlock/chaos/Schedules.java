@@ -44,6 +44,8 @@ final class Schedules {
           NODE_KILL
       readers             5 3 4  150  4.5 minority read  CLIENT_KILL CLIENT_PAUSE LINK_CUT \
           LINK_HOLDS_REQUESTS LINK_DUPLICATES NODE_KILL NODE_FLUSH NODE_PAUSE
+      hot                 3 2 6  200  4.5 minority queue CLIENT_KILL CLIENT_PAUSE LINK_CUT NODE_KILL \
+          NODE_FLUSH CLIENT_SETS_FREE
       masters-change      3 2 2 1300  9.0 minority work  NODE_KILL NODE_PAUSE CLIENT_KILL \
           CLIENT_PAUSE
       clocks-set          3 3 2  400  4.5 any      work  NODE_CLOCK CLIENT_PAUSE

@@ -156,6 +156,7 @@ public final class ClientMain extends ClientProgram {
     Duration span = millis(words.get(3));
     switch (words.get(1)) {
       case "work" -> workload.runFor(span);
+      case "queue" -> workload.queueFor(span);
       case "share" -> workload.shareFor(span);
       case "lead" -> workload.leadFor(span);
       case "read" -> workload.readFor(span, false);

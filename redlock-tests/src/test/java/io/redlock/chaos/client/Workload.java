@@ -49,6 +49,19 @@ final class Workload {
     repeat(span, () -> once(request(), caller::update));
   }
 
+  /** Waits in one queue with the others of its process, and works at once, for this long. */
+  void queueFor(Duration span) throws InterruptedException {
+    LeaseRequest request = LeaseRequest.of("r0", Duration.ofMillis(ttlMillis));
+    repeat(
+        span,
+        () -> {
+          if (caller.acquire(request.waitUpTo(Duration.ofMillis(2 * ttlMillis)), Map.of())) {
+            caller.update(Duration.ZERO);
+            caller.release();
+          }
+        });
+  }
+
   /** Asks for any one of the resources for this long. */
   void shareFor(Duration span) throws InterruptedException {
     List<String> names = IntStream.range(0, resources).mapToObj(number -> "r" + number).toList();

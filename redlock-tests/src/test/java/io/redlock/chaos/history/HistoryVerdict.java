@@ -7,6 +7,7 @@ import java.util.List;
  *
  * @param operations calls that clients began
  * @param leases how many were acquired
+ * @param passedOn how many of these were passed on inside a process
  * @param unfencedLosses updates lost, and pairs that a reader saw half written, where tokens are
  *     not checked
  * @param longestGapNanos the longest time for which a client whose majorities were well had no
@@ -17,6 +18,7 @@ public record HistoryVerdict(
     List<Finding> findings,
     long operations,
     long leases,
+    long passedOn,
     long unfencedLosses,
     long longestGapNanos,
     long servedNanos) {
@@ -38,7 +40,7 @@ public record HistoryVerdict(
     List<Exchange> exchanges = Exchange.of(history);
     Findings findings = new Findings();
     HoldRules.check(history, leases, findings);
-    QuorumRules.check(history, leases, exchanges, findings);
+    long passedOn = QuorumRules.check(history, leases, exchanges, findings);
     NodeRules.check(history, exchanges, findings);
     CallRules.check(history, findings);
     long lost = StoreRules.check(history, findings);
@@ -48,6 +50,7 @@ public record HistoryVerdict(
         findings.inOrder(),
         operations,
         leases.all.size(),
+        passedOn,
         lost,
         service.longestGapNanos(),
         service.countedNanos());
