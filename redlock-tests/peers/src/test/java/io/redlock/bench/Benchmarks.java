@@ -54,7 +54,7 @@ public final class Benchmarks {
     parts.put("failed-nodes", new FailedNodes(report)::run);
     parts.put("growth", () -> Growth.run(report));
     parts.put("contention", new Contention(report)::run);
-    parts.put("hot", new HotResource(report)::run);
+    parts.put("hot", () -> new HotResource(report).run(docs));
     parts.put("waiting", new WaitingTurns(report)::run);
     parts.put("leader", new LeaderGaps(report)::run);
     parts.put("any-of", new AnyOf(report)::run);
