@@ -20,8 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An event changes the state; {@link #due} says what the state demands, and changes nothing. An
  * answer is recorded at once; the round is decided by {@link #decide}, which needs the time. What
- * finds no memory has changed nothing. Mutable, and guarded by its user; {@link #state} is its
- * value.
+ * finds no memory has changed nothing. Mutable, and guarded by its user.
  */
 public final class Tenure {
 
@@ -67,47 +66,6 @@ public final class Tenure {
     NOTHING
   }
 
-  /**
-   * The value of a tenure. Two tenures with equal states go on alike.
-   *
-   * @param acquire the round under way, while it acquires
-   * @param rivals those in the way of that round
-   * @param extending the extends under way
-   * @param begun the number of extends begun
-   * @param token the highest token proposed
-   * @param leaseToken the token of the lease; 0 if it has none
-   * @param reported the highest counter that a token was to exceed
-   * @param longestTtlMillis the longest life of keys that was asked for
-   * @param deadline the end of the lease
-   * @param lossTime when the lease is lost if it is not extended
-   * @param footprint where keys may be
-   * @param unanswered the number of requests that each node has not answered, four bits each
-   * @param isLast true if no request of the caller follows the release, once that is due
-   * @param release how far the release has come
-   * @param renewal when the lease is renewed; null if it is not
-   * @param reaffirmation when the lease is confirmed
-   * @param repeats when the release is sent again
-   */
-  public record State(
-      Phase phase,
-      @Nullable AcquireRound acquire,
-      Rivals rivals,
-      List<Extending> extending,
-      int begun,
-      long token,
-      long leaseToken,
-      long reported,
-      long longestTtlMillis,
-      @Nullable Deadline deadline,
-      @Nullable Deadline lossTime,
-      Footprint footprint,
-      long unanswered,
-      boolean isLast,
-      @Nullable ReleaseRound release,
-      @Nullable Renewal renewal,
-      Reaffirmation reaffirmation,
-      Repeats repeats) {}
-
   private final TenureRules rules;
   private final Quorum quorum;
   private final int nodes;
@@ -116,24 +74,26 @@ public final class Tenure {
   private final boolean isShared;
   private final boolean mayPass;
 
-  private Phase phase = Phase.NEW;
-  private @Nullable AcquireRound acquire;
-  private Rivals rivals = Rivals.NONE;
-  private List<Extending> extending = List.of();
-  private int begun;
-  private long token;
-  private long leaseToken;
-  private long reported;
-  private long longestTtlMillis;
-  private @Nullable Deadline deadline;
-  private @Nullable Deadline lossTime;
-  private Footprint footprint = Footprint.NONE;
-  private long unanswered;
-  private boolean isLast;
-  private @Nullable ReleaseRound release;
-  private @Nullable Renewal renewal;
-  private Reaffirmation reaffirmation = Reaffirmation.NONE;
-  private Repeats repeats = Repeats.NONE;
+  // Its state, which tests of all interleavings copy.
+
+  Phase phase = Phase.NEW;
+  @Nullable AcquireRound acquire; // the round under way, while it acquires
+  Rivals rivals = Rivals.NONE; // those in the way of that round
+  List<Extending> extending = List.of(); // the extends under way
+  int begun; // the number of extends begun
+  long token; // the highest token proposed
+  long leaseToken; // the token of the lease; 0 if it has none
+  long reported; // the highest counter that a token was to exceed
+  long longestTtlMillis; // the longest life of keys that was asked for
+  @Nullable Deadline deadline; // the end of the lease
+  @Nullable Deadline lossTime; // when the lease is lost if it is not extended
+  Footprint footprint = Footprint.NONE; // where keys may be
+  long unanswered; // the number of requests that each node has not answered, four bits each
+  boolean isLast; // true if no request of the caller follows the release, once that is due
+  @Nullable ReleaseRound release; // how far the release has come
+  @Nullable Renewal renewal; // when the lease is renewed; null if it is not
+  Reaffirmation reaffirmation = Reaffirmation.NONE; // when the lease is confirmed
+  Repeats repeats = Repeats.NONE; // when the release is sent again
 
   /**
    * Creates a tenure of which nothing was sent.
@@ -158,51 +118,6 @@ public final class Tenure {
     this.isUnlessHeld = isUnlessHeld;
     this.isShared = isShared;
     this.mayPass = mayPass;
-  }
-
-  /** Makes this the tenure with this state. */
-  public void restore(State state) {
-    phase = state.phase;
-    acquire = state.acquire;
-    rivals = state.rivals;
-    extending = state.extending;
-    begun = state.begun;
-    token = state.token;
-    leaseToken = state.leaseToken;
-    reported = state.reported;
-    longestTtlMillis = state.longestTtlMillis;
-    deadline = state.deadline;
-    lossTime = state.lossTime;
-    footprint = state.footprint;
-    unanswered = state.unanswered;
-    isLast = state.isLast;
-    release = state.release;
-    renewal = state.renewal;
-    reaffirmation = state.reaffirmation;
-    repeats = state.repeats;
-  }
-
-  /** Returns its value. */
-  public State state() {
-    return new State(
-        phase,
-        acquire,
-        rivals,
-        extending,
-        begun,
-        token,
-        leaseToken,
-        reported,
-        longestTtlMillis,
-        deadline,
-        lossTime,
-        footprint,
-        unanswered,
-        isLast,
-        release,
-        renewal,
-        reaffirmation,
-        repeats);
   }
 
   // Acquire.

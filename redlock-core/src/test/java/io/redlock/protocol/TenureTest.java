@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.protocol.Tenure.Due;
-import io.redlock.protocol.Tenure.State;
 import io.redlock.protocol.Turn.Attempted;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.scenes.Scenes;
@@ -44,7 +43,7 @@ class TenureTest {
             .map(Field::getName)
             .collect(Collectors.toCollection(TreeSet::new));
     Set<String> kept =
-        Arrays.stream(State.class.getRecordComponents())
+        Arrays.stream(TenureState.class.getRecordComponents())
             .map(RecordComponent::getName)
             .collect(Collectors.toCollection(TreeSet::new));
     assertEquals(properties, kept);
@@ -95,10 +94,10 @@ class TenureTest {
       } catch (IllegalStateException | OutOfMemoryError e) {
         came.add(e.getMessage());
       }
-      State before = tenure.state();
+      TenureState before = TenureState.of(tenure);
       tenure = tenure();
-      tenure.restore(before);
-      assertEquals(before, tenure.state());
+      before.restore(tenure);
+      assertEquals(before, TenureState.of(tenure));
       List<String> state = state();
       state.stream().filter(each -> !known.contains(each)).forEach(came::add);
       known = state;
@@ -313,7 +312,7 @@ class TenureTest {
     /** What can be seen of the tenure now. */
     private List<String> state() {
       List<String> state = new ArrayList<>(List.of(phase()));
-      Footprint footprint = tenure.state().footprint();
+      Footprint footprint = tenure.footprint;
       if (!footprint.equals(Footprint.NONE)) {
         boolean isKnown = footprint.unknown() == 0;
         String unknown = isKnown ? "" : ", perhaps at " + Told.nodes(footprint.unknown());

@@ -1,6 +1,6 @@
 package io.redlock.explorer;
 
-import io.redlock.protocol.Tenure.State;
+import io.redlock.protocol.TenureState;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -179,19 +179,19 @@ final class Catalog {
    * @param setBack by how many ticks its wall clock was set back
    * @param place its place in the queues; {@link Place#NONE} if it does not ask fairly
    */
-  record Header(State client, int lag, int setBack, Claim claim, Place place) {
+  record Header(TenureState client, int lag, int setBack, Claim claim, Place place) {
     static final Header NEW = new Header(TenureColumns.NEW, 0, 0, Claim.NONE, Place.NONE);
 
     Header with(Place other) {
       return new Header(client, lag, setBack, claim, other);
     }
 
-    Header with(State state, Claim other) {
+    Header with(TenureState state, Claim other) {
       return new Header(state, lag, setBack, other, place);
     }
 
     /** The same at an owner whose clocks no longer matter. */
-    Header timeless(State state, Claim other) {
+    Header timeless(TenureState state, Claim other) {
       return new Header(state, 0, 0, other, place);
     }
   }

@@ -14,7 +14,7 @@ import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Due;
 import io.redlock.protocol.Tenure.Phase;
-import io.redlock.protocol.Tenure.State;
+import io.redlock.protocol.TenureState;
 import io.redlock.protocol.Turn;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeRequest;
@@ -67,7 +67,7 @@ final class ClientSteps {
     return isValid(header.client(), clocks(world, header));
   }
 
-  private static boolean isValid(State client, Clocks now) {
+  private static boolean isValid(TenureState client, Clocks now) {
     return client.phase() == Phase.HOLDING
         && client.lossTime() != null
         && client.lossTime().remainingNanos(now.nanos, now.wallMicros) > 0;
@@ -78,7 +78,7 @@ final class ClientSteps {
     return round(header(world, attempt).client());
   }
 
-  private static int round(State client) {
+  private static int round(TenureState client) {
     return client.acquire() == null ? 0 : client.acquire().number();
   }
 
@@ -88,13 +88,13 @@ final class ClientSteps {
   }
 
   /** Makes the tenure that of the attempt. */
-  private State open(ExplorerWorld world, int attempt, Header header) {
+  private TenureState open(ExplorerWorld world, int attempt, Header header) {
     for (int node = 0; node < Scope.NODES; node++) {
       columns[node] = link(world, node, attempt).column();
     }
-    State state = TenureColumns.with(header.client(), columns);
+    TenureState state = TenureColumns.with(header.client(), columns);
     tenure = tenures[attempt];
-    tenure.restore(state);
+    state.restore(tenure);
     return state;
   }
 
@@ -105,7 +105,7 @@ final class ClientSteps {
   /** Whether an answer with this tag comes after its round. */
   boolean isLate(ExplorerWorld world, int attempt, int tag) {
     tenure = tenures[attempt];
-    tenure.restore(header(world, attempt).client());
+    header(world, attempt).client().restore(tenure);
     return !tenure.counts(tag);
   }
 
@@ -130,7 +130,7 @@ final class ClientSteps {
    * @param leaves whether a fair waiter gives up its place in the queues
    */
   private record Step(
-      State client,
+      TenureState client,
       Outcome outcome,
       @Nullable NodeRequest send,
       int targets,
@@ -167,12 +167,12 @@ final class ClientSteps {
             round.terms().ttlMillis(),
             scope.startMicros + round.startNanos() / 1_000,
             tenure.isShared());
-    return new Step(tenure.state(), Outcome.PROPOSED, extend, ALL, extending.tag(), false);
+    return new Step(TenureState.of(tenure), Outcome.PROPOSED, extend, ALL, extending.tag(), false);
   }
 
   /** The first round's token is the time as its client knows it. */
   private long sentMicros(Tenure asking) {
-    AcquireRound round = Objects.requireNonNull(asking.state().acquire());
+    AcquireRound round = Objects.requireNonNull(TenureState.of(asking).acquire());
     return round.number() == 1 ? round.token() : scope.startMicros + round.startNanos() / 1_000;
   }
 
@@ -180,7 +180,7 @@ final class ClientSteps {
     int round = tenure.round();
     NodeRequest grant = tenure.grant(NAMES, "", null, sentMicros(tenure));
     hand(round);
-    return new Step(tenure.state(), Outcome.PROPOSED, grant, ALL, round, false);
+    return new Step(TenureState.of(tenure), Outcome.PROPOSED, grant, ALL, round, false);
   }
 
   private void hand(int tag) {
@@ -215,7 +215,7 @@ final class ClientSteps {
   }
 
   private Step nothing() {
-    return new Step(tenure.state(), Outcome.NOTHING, null, 0, 0, false);
+    return new Step(TenureState.of(tenure), Outcome.NOTHING, null, 0, 0, false);
   }
 
   private Step step(Turn turn, Clocks now) {
@@ -231,7 +231,7 @@ final class ClientSteps {
               scope.releasedWhenHeld(Objects.requireNonNull(turn.attempted()).round()),
               false);
       case FAILED -> due(now);
-      case EXTENDED -> new Step(tenure.state(), Outcome.EXTENDED, null, 0, 0, false);
+      case EXTENDED -> new Step(TenureState.of(tenure), Outcome.EXTENDED, null, 0, 0, false);
       case NOTHING, UNKNOWN, REFUSED, EXPIRED, OVER -> nothing();
     };
   }
@@ -241,7 +241,7 @@ final class ClientSteps {
     NodeRequest release = // fair() adds the ticket of a waiter that leaves
         new NodeRequest.Release(
             NAMES, "", all.token(), all.reported(), false, null, all.sharedTtlMillis());
-    return new Step(tenure.state(), outcome, release, targets, Tenure.RELEASE_TAG, leaves);
+    return new Step(TenureState.of(tenure), outcome, release, targets, Tenure.RELEASE_TAG, leaves);
   }
 
   /** Of a lease that is over it is no longer remembered since when. */
@@ -255,7 +255,7 @@ final class ClientSteps {
         && scope.clockFaults == 0
         && !isValid(world, attempt)) {
       Claim over = claim.over(claim.overtaken(), claim.offeredNanos());
-      State expired = TenureColumns.expired(header.client());
+      TenureState expired = TenureColumns.expired(header.client());
       world.headers[attempt] = catalog.headers.of(header.timeless(expired, over));
     }
   }
@@ -381,7 +381,7 @@ final class ClientSteps {
   /** Passes the lease on to a next caller; returns false if that cannot be. */
   boolean pass(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
-    State before = open(world, attempt, header);
+    TenureState before = open(world, attempt, header);
     Clocks now = clocks(world, header);
     long token = scope.nextToken(header.claim().held());
     if (!tenure.pass(token, scope.terms(scope.grantTicks[0]), now.nanos, now.wallMicros)) {
@@ -395,7 +395,7 @@ final class ClientSteps {
     if (scope.checks(ExplorerInvariant.I11)) {
       Invariants.lostLeaseStaysLost(owner, isValid(before, now));
     }
-    State kept = TenureColumns.header(tenure.state(), Scope.NODES);
+    TenureState kept = TenureColumns.header(TenureState.of(tenure), Scope.NODES);
     world.headers[attempt] = catalog.headers.of(header.with(kept, header.claim().passed(token)));
     return true;
   }
@@ -403,7 +403,7 @@ final class ClientSteps {
   /** Whether the tenure has something to do now; an extend waits for the one under way. */
   boolean isDue(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
-    State state = open(world, attempt, header);
+    TenureState state = open(world, attempt, header);
     Clocks now = clocks(world, header);
     boolean isFree = state.begun() < scope.extensions && !TenureColumns.isUndecided(state);
     return tenure.delayNanos(now.nanos, now.wallMicros) <= 0
@@ -434,7 +434,7 @@ final class ClientSteps {
 
   void timedOut(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
-    State state = open(world, attempt, header);
+    TenureState state = open(world, attempt, header);
     Clocks now = clocks(world, header);
     int tag = state.extending().isEmpty() ? round(state) : state.extending().get(0).tag();
     tenure.timedOut(tag);
@@ -475,7 +475,7 @@ final class ClientSteps {
 
   private void take(ExplorerWorld world, int attempt, Step turn) {
     Header old = header(world, attempt);
-    State client = TenureColumns.forgotten(turn.client());
+    TenureState client = TenureColumns.forgotten(turn.client());
     Outcome outcome = turn.outcome();
     checkTurn(world, attempt, old, client, outcome);
     NodeRequest send = scope.isFair(attempt) ? fair(attempt, old, turn) : turn.send();
@@ -620,7 +620,7 @@ final class ClientSteps {
   }
 
   private void checkTurn(
-      ExplorerWorld world, int attempt, Header old, State client, Outcome outcome) {
+      ExplorerWorld world, int attempt, Header old, TenureState client, Outcome outcome) {
     String owner = scope.ownerName(attempt);
     if (outcome == Outcome.HELD) {
       if (scope.checks(ExplorerInvariant.I9)) {
@@ -654,8 +654,8 @@ final class ClientSteps {
     }
   }
 
-  private Header next(ExplorerWorld world, int attempt, Header old, State client, Step turn) {
-    State kept = TenureColumns.header(client, Scope.NODES);
+  private Header next(ExplorerWorld world, int attempt, Header old, TenureState client, Step turn) {
+    TenureState kept = TenureColumns.header(client, Scope.NODES);
     Claim claim = old.claim();
     return switch (turn.outcome()) {
       case PROPOSED -> {
@@ -672,7 +672,7 @@ final class ClientSteps {
     };
   }
 
-  private static boolean acquires(State client) {
+  private static boolean acquires(TenureState client) {
     return client.phase() == Phase.ACQUIRING;
   }
 

@@ -11,7 +11,7 @@ import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Repeats;
 import io.redlock.protocol.Rivals;
 import io.redlock.protocol.Tenure.Phase;
-import io.redlock.protocol.Tenure.State;
+import io.redlock.protocol.TenureState;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
 import java.util.List;
@@ -32,9 +32,9 @@ final class TenureColumns {
   private static final Repeats NO_REPEATS = new Repeats(0, 0, 0, 0);
 
   /** Nothing done yet. */
-  static final State NEW = blank(Phase.NEW, null);
+  static final TenureState NEW = blank(Phase.NEW, null);
 
-  private static final State ENDED =
+  private static final TenureState ENDED =
       blank(
           Phase.ENDED,
           new ReleaseRound(Quorum.of(Scope.NODES), 0, 0, 0, Ballot.empty(Scope.NODES)));
@@ -52,8 +52,8 @@ final class TenureColumns {
 
   private TenureColumns() {}
 
-  private static State blank(Phase phase, @Nullable ReleaseRound release) {
-    return new State(
+  private static TenureState blank(Phase phase, @Nullable ReleaseRound release) {
+    return new TenureState(
         phase,
         null,
         Rivals.NONE,
@@ -75,7 +75,7 @@ final class TenureColumns {
   }
 
   /** What the state says of a node. */
-  static int column(State state, int node) {
+  static int column(TenureState state, int node) {
     int column =
         bit(state.footprint().yes(), node, YES)
             | bit(state.footprint().unknown(), node, UNKNOWN)
@@ -104,7 +104,7 @@ final class TenureColumns {
   }
 
   /** The answers to the round under way; null if there is none. */
-  private static @Nullable Ballot ballot(State state) {
+  private static @Nullable Ballot ballot(TenureState state) {
     AcquireRound acquire = state.acquire();
     if (acquire != null) {
       return acquire.ballot();
@@ -117,7 +117,7 @@ final class TenureColumns {
   }
 
   /** The release is through: nothing of the state matters any more. */
-  static State forgotten(State state) {
+  static TenureState forgotten(TenureState state) {
     ReleaseRound release = state.release();
     return release == null || !release.isComplete() ? state : ENDED;
   }
@@ -133,7 +133,7 @@ final class TenureColumns {
   }
 
   /** The same, some time after its deadline. */
-  static State expired(State state) {
+  static TenureState expired(TenureState state) {
     return with(
         state,
         state.acquire(),
@@ -146,23 +146,23 @@ final class TenureColumns {
   }
 
   /** Whether a round is under way. */
-  static boolean isUndecided(State state) {
+  static boolean isUndecided(TenureState state) {
     return ballot(state) != null;
   }
 
   /** How many nodes have answered the round under way. */
-  static int answers(State state) {
+  static int answers(TenureState state) {
     Ballot ballot = ballot(state);
     return ballot == null ? 0 : ballot.nodes() - ballot.count(Ballot.PENDING);
   }
 
   /** The state without what it says of the nodes. */
-  static State header(State state, int nodes) {
+  static TenureState header(TenureState state, int nodes) {
     return with(state, new int[nodes]);
   }
 
   /** The whole state; but the pauses of this search do not depend on how many there were. */
-  static State with(State header, int[] columns) {
+  static TenureState with(TenureState header, int[] columns) {
     AcquireRound acquire = header.acquire();
     ReleaseRound release = header.release();
     Repeats repeats = header.repeats();
@@ -190,8 +190,8 @@ final class TenureColumns {
             repeats.giveUpNanos()));
   }
 
-  private static State with(
-      State state,
+  private static TenureState with(
+      TenureState state,
       @Nullable AcquireRound acquire,
       List<Extending> extending,
       @Nullable Deadline until,
@@ -199,7 +199,7 @@ final class TenureColumns {
       long unanswered,
       @Nullable ReleaseRound release,
       Repeats repeats) {
-    return new State(
+    return new TenureState(
         state.phase(),
         acquire,
         new Rivals(state.rivals().named(), -1, state.rivals().endless()), // no rule needs the time
