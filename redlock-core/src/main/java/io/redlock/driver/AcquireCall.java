@@ -609,19 +609,21 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
    * within one node timeout. It ends with a lease, or fails; then every key that it may have left
    * is released.
    */
-  private final class Attempt extends Owner.Round {
+  private final class Attempt extends Asker.Round {
+    private final Owner asking;
     private final Set<String> resources; // of the request, or the one to try of any
 
     Attempt(
         Owner owner, Set<String> resources, NodeRequest grant, long startNanos, long timeoutNanos) {
       super(owner, grant, owner.tenure.round(), startNanos, timeoutNanos);
+      this.asking = owner;
       this.resources = resources;
     }
 
     @Override
     @Nullable Runnable report(Turn decision) {
       if (decision.outcome() == Outcome.PROPOSED) {
-        propose(owner, resources, decidedNanos(), leftNanos());
+        propose(asking, resources, decidedNanos(), leftNanos());
       }
       Attempted attempted = decision.attempted();
       if (attempted == null) {
@@ -643,7 +645,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
         token = owner.tenure.leaseToken();
       }
       return new HeldLease(
-          owner,
+          asking,
           AcquireCall.this.request,
           listeners,
           resources,

@@ -24,7 +24,6 @@ import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Ticker;
 import io.redlock.text.Brief;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -36,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * the latest after a node timeout; in a burst of requests that timeout begins anew while nodes
  * answer those before it. No thread has to wait for it.
  */
-final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable {
+final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
 
   private static final NodeReply NOT_SENT = NodeReply.unknown("not sent");
   private static final LeaseEnd EXPIRED =
@@ -51,14 +50,11 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
       new LeaseEnd(Cause.REFUSED, "too few nodes still hold it");
   private static final LeaseEnd RELEASED = new LeaseEnd(Cause.RELEASED, "by its holder");
 
-  final ServiceContext context;
-  final Tenure tenure; // guarded by this
   final String id;
-
   final List<String> names;
   final @Nullable QueuePlace place;
 
-  private final List<Round> rounds = new ArrayList<>(1); // guarded by this, as what follows
+  // Guarded by this, as what follows.
   private @Nullable Held lease; // once it has acquired one; the last to which it was passed
   private boolean isReporting;
   private volatile @Nullable Deadline lossTime; // written under this; of its lease
@@ -78,19 +74,18 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
       @Nullable QueuePlace place,
       LeaseRequest request,
       boolean mayPass) {
-    super(context.agenda);
-    this.context = context;
-    this.names = names;
-    this.id = id;
-    this.place = place;
-    this.tenure =
+    super(
+        context,
         new Tenure(
             context.rules,
             context.quorum,
             place != null,
             request.isUnlessHeld(),
             request.isShared(),
-            mayPass);
+            mayPass));
+    this.names = names;
+    this.id = id;
+    this.place = place;
     this.pending = new Pending[context.nodes.size()];
   }
 
@@ -126,38 +121,12 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
 
   private boolean rest(long nowNanos, long nowWallMicros) {
     assert Thread.holdsLock(this);
-    long delayNanos = Math.min(tenure.delayNanos(nowNanos, nowWallMicros), releaseNanos(nowNanos));
-    for (Round round : rounds) {
-      delayNanos = Math.min(delayNanos, round.delayNanos(nowNanos));
-    }
+    long delayNanos =
+        Math.min(
+            Math.min(tenure.delayNanos(nowNanos, nowWallMicros), releaseNanos(nowNanos)),
+            roundsNanos(nowNanos));
     boolean isOver = tenure.phase() == Phase.ENDED && delayNanos == Agenda.NEVER;
     return isOver ? leaves() : rests(nowNanos, delayNanos);
-  }
-
-  private @Nullable Round dueRound(long nowNanos) {
-    assert Thread.holdsLock(this);
-    for (Round round : rounds) {
-      if (round.isDue(nowNanos)) {
-        return round;
-      }
-    }
-    return null;
-  }
-
-  private boolean carryOn(Round round, long nowNanos, long nowWallMicros) {
-    if (!round.step(nowNanos, nowWallMicros)) {
-      return true;
-    }
-    synchronized (this) {
-      rounds.remove(round);
-    }
-    return apart(round);
-  }
-
-  /** Adds a round that has begun. */
-  void add(Round round) {
-    assert Thread.holdsLock(this);
-    rounds.add(round);
   }
 
   private void act(Due due, long nowNanos, long nowWallMicros) {
@@ -323,7 +292,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
     assert Thread.holdsLock(this);
     Extension extension = new Extension(held, next, micros);
     tenure.begin(next);
-    rounds.add(extension);
+    add(extension);
     return extension;
   }
 
@@ -575,237 +544,6 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
     }
   }
 
-  /**
-   * One round of an owner: its request, which goes to every node, and the answers. Its owner sends
-   * it, decides it, and reports the decision, one after the other. Guarded by the owner.
-   */
-  abstract static class Round implements Runnable, LockNode.ReplyHandler {
-
-    final Owner owner;
-    final NodeRequest request;
-    final int tag; // marks the answers
-    final long startNanos;
-    private final long timeoutNanos; // after the start
-
-    private final @Nullable Pending[] pending;
-    private final @Nullable NodeReply[] replies;
-    private final long[] tookNanos;
-    private final FlightEvents.NodeCall @Nullable [] events;
-    private boolean isSent; // to every node
-    private boolean isOpen; // nothing has changed since it could not be decided
-    private boolean isTimedOut;
-    private long decidedAfterNanos;
-
-    private @Nullable Turn turn; // its decision
-    private @Nullable Throwable failure; // why it ends without
-    private @Nullable Runnable report; // of what came of it; written by the owner's steps
-
-    /**
-     * @param startNanos the monotonic time before anything is sent
-     * @param timeoutNanos how long it waits for answers
-     */
-    Round(Owner owner, NodeRequest request, int tag, long startNanos, long timeoutNanos) {
-      this.owner = owner;
-      this.request = request;
-      this.tag = tag;
-      this.startNanos = startNanos;
-      this.timeoutNanos = timeoutNanos;
-      int nodes = owner.context.nodes.size();
-      this.pending = new Pending[nodes];
-      this.replies = new NodeReply[nodes];
-      this.tookNanos = new long[nodes];
-      this.events = FlightEvents.calling(nodes);
-    }
-
-    /** Takes notice of the decision. Called under the owner's lock. */
-    void decided(Turn decision) {}
-
-    /**
-     * Carries the decision out. Returns its report, which may run user code; null if there is none.
-     */
-    abstract @Nullable Runnable report(Turn decision);
-
-    /** Ends it without a decision; returns the report of that. Done again if it throws. */
-    abstract Runnable report(Throwable why);
-
-    /** Sends the request to every node, unless the round ends before. */
-    private void send() {
-      List<LockNode> nodes = owner.context.nodes;
-      for (int node = 0; node < pending.length && sending(node); node++) {
-        pending[node] = nodes.get(node).send(request, node, this); // A3
-      }
-      synchronized (owner) {
-        isSent = true;
-      }
-    }
-
-    private boolean sending(int node) {
-      synchronized (owner) {
-        return owner.tenure.sending(tag, node);
-      }
-    }
-
-    @Override
-    public final void onReply(int node, NodeReply reply) {
-      FlightEvents.answered(events, node, owner.context.nodes.get(node).name(), reply);
-      boolean counts;
-      synchronized (owner) {
-        counts = turn == null;
-        take(node, reply);
-      }
-      if (counts) {
-        owner.drain();
-      }
-    }
-
-    private void take(int node, NodeReply reply) {
-      if (turn == null && replies[node] == null) {
-        replies[node] = reply;
-        tookNanos[node] = owner.context.ticker.monotonicNanos() - startNanos;
-      }
-      isOpen = false;
-      owner.tenure.answered(node, tag, reply);
-    }
-
-    /** Returns true if there is something to do for it. Called under the owner's lock. */
-    private boolean isDue(long nowNanos) {
-      return hasEnded()
-          || !isSent
-          || !isOpen
-          || !owner.tenure.isUnderWay(tag)
-          || isOverdue(nowNanos);
-    }
-
-    private boolean isOverdue(long nowNanos) {
-      return owner.isClosing() || owner.isStruck() && delayNanos(nowNanos) <= 0;
-    }
-
-    /** Returns the time until its timeout. */
-    private long delayNanos(long nowNanos) {
-      return startNanos + timeoutNanos - nowNanos;
-    }
-
-    /** Returns true if only what came of it is left to carry out. */
-    private boolean hasEnded() {
-      return turn != null || failure != null;
-    }
-
-    /**
-     * Sends it, decides it, or carries out what came of it.
-     *
-     * @return true if only its report is left, which is made when it is run
-     */
-    private boolean step(long nowNanos, long nowWallMicros) {
-      try {
-        if (hasEnded()) {
-          report = failure == null ? report(Objects.requireNonNull(turn)) : report(failure);
-          return true;
-        }
-        if (isSent) {
-          decide(nowNanos, nowWallMicros);
-        } else {
-          send();
-        }
-      } catch (RuntimeException | Error e) {
-        if (!fails(e)) {
-          throw e;
-        }
-      }
-      return false;
-    }
-
-    /** Reports what came of it, without locks; if that throws, it ends again. */
-    @Override
-    public final void run() {
-      Runnable prepared = report;
-      try {
-        if (prepared != null) {
-          prepared.run();
-        }
-      } catch (RuntimeException | Error e) {
-        synchronized (owner) {
-          owner.rounds.add(this);
-        }
-        if (!fails(e)) {
-          throw e;
-        }
-      }
-    }
-
-    /** Lets it end for this reason. Returns false if it had one: its end is done again later. */
-    private boolean fails(Throwable why) {
-      boolean isFirst = failure == null;
-      if (isFirst) {
-        failure = why;
-        Log.failure(owner, why);
-      }
-      return isFirst;
-    }
-
-    /** Decides the round, if it can be. */
-    private void decide(long nowNanos, long nowWallMicros) {
-      synchronized (owner) {
-        isOpen = true;
-        if (!isTimedOut && isOverdue(nowNanos)) {
-          withdrawUnanswered();
-          isTimedOut = true;
-          owner.tenure.timedOut(tag);
-        }
-        Turn decision = owner.tenure.decide(tag, nowNanos, nowWallMicros);
-        if (decision.outcome() != Turn.Outcome.NOTHING) {
-          decidedAfterNanos = nowNanos - startNanos;
-          turn = decision;
-          decided(decision);
-        }
-      }
-    }
-
-    private void withdrawUnanswered() {
-      for (int node = 0; node < pending.length; node++) {
-        Pending sent = pending[node];
-        if (sent != null && sent.withdraw()) {
-          take(node, NodeReply.unreachable("not sent in time"));
-        }
-      }
-    }
-
-    /** Returns when the round was decided, on the monotonic clock. */
-    final long decidedNanos() {
-      return startNanos + decidedAfterNanos;
-    }
-
-    /** Returns the rest of its wait at its decision. */
-    final long leftNanos() {
-      return timeoutNanos - decidedAfterNanos;
-    }
-
-    /** Returns which operator set the names free, as an answer says; empty if none does. */
-    final String freedBy() {
-      for (NodeReply reply : replies) {
-        String label = reply == null ? "" : ReplyText.freedBy(reply);
-        if (!label.isEmpty()) {
-          return "an operator set it free (" + label + "): ";
-        }
-      }
-      return "";
-    }
-
-    /** Returns the answers that came before the decision. */
-    final Votes votes() {
-      synchronized (owner) {
-        ServiceContext context = owner.context;
-        Votes.NodeVote[] votes = new Votes.NodeVote[replies.length];
-        for (int node = 0; node < replies.length; node++) {
-          NodeReply reply = replies[node];
-          long nanos = reply == null ? decidedAfterNanos : tookNanos[node];
-          String name = context.nodes.get(node).name();
-          votes[node] = ReplyText.vote(name, reply, Duration.ofNanos(nanos), isTimedOut);
-        }
-        return context.votes(List.of(votes));
-      }
-    }
-  }
-
   /** One extend of the lease of an owner. */
   private static final class Extension extends Round {
     final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
@@ -831,11 +569,12 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
     @Override
     void decided(Turn decision) {
       Deadline lost = owner.tenure.lossTime();
-      owner.lossTime = lost == null ? owner.lossTime : lost;
+      lease.owner.lossTime = lost == null ? lease.owner.lossTime : lost;
       if (decision.outcome() == Outcome.EXPIRED) {
-        owner.ends(TOO_LATE);
+        lease.owner.ends(TOO_LATE);
       } else if (decision.outcome() == Outcome.REFUSED) {
-        owner.ends(new LeaseEnd(Cause.REFUSED, freedBy() + NOT_HELD.detail() + ": " + votes()));
+        lease.owner.ends(
+            new LeaseEnd(Cause.REFUSED, freedBy() + NOT_HELD.detail() + ": " + votes()));
       }
     }
 
@@ -856,7 +595,7 @@ final class Owner extends Agenda.Item implements LockNode.ReplyHandler, Runnable
       synchronized (owner) {
         owner.tenure.failed(tag, owner.context.ticker.monotonicNanos());
         if (owner.tenure.phase() == Phase.LOST) {
-          owner.ends(NOT_HELD); // unless there was memory to say more
+          lease.owner.ends(NOT_HELD); // unless there was memory to say more
         }
       }
       return () -> future.complete(ExtendResult.unknown(owner.context.noVotes));

@@ -131,7 +131,7 @@ final class ScriptedNode implements LockNode {
   boolean isBooking() {
     return calls.stream()
         .anyMatch(
-            call -> call.handler instanceof Owner.Round round && Thread.holdsLock(round.owner));
+            call -> call.handler instanceof Asker.Round round && Thread.holdsLock(round.owner));
   }
 
   void becomes(NodeStatus.State state) {
