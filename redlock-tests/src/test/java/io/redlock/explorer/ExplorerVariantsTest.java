@@ -1,8 +1,7 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.Scope.Mode;
-import io.redlock.testkit.BrokenNodes;
-import io.redlock.testkit.BrokenReaders;
+import io.redlock.testkit.BrokenNode;
 import io.redlock.testkit.VariantTable;
 import java.io.IOException;
 import java.util.stream.Stream;
@@ -86,10 +85,10 @@ class ExplorerVariantsTest {
             .clients(BrokenTenures::releasesWhereGranted)
             .cuts(1),
         timed("07 a release on another connection leaves no tombstone")
-            .nodes(BrokenNodes::withoutTombstones)
+            .nodes(BrokenNode.WITHOUT_TOMBSTONES)
             .cuts(1),
         timed("08 an extend sets a missing key")
-            .nodes(BrokenNodes::extendingWhatIsMissing)
+            .nodes(BrokenNode.EXTENDING_WHAT_IS_MISSING)
             .horizon(0)
             .extensions(1)
             .cuts(1),
@@ -107,35 +106,35 @@ class ExplorerVariantsTest {
             .rounds(2)
             .clients(BrokenTenures::countsAllRounds),
         untimed("11a a free key is granted at the counter not above it")
-            .nodes(BrokenNodes::grantingEqualTokens),
+            .nodes(BrokenNode.GRANTING_EQUAL_TOKENS),
         Scope.of("11b a repeated grant does not store its token")
             .attempts(2)
             .rounds(2)
-            .nodes(BrokenNodes::forgettingHigherTokens),
+            .nodes(BrokenNode.FORGETTING_HIGHER_TOKENS),
         untimed("11c tokens are compared as text")
             .startMicros(9)
             .aheadMicros(0, 1)
-            .nodes(BrokenNodes::comparingText),
+            .nodes(BrokenNode.COMPARING_TEXT),
         untimed("11d counters are printed as doubles")
             .startMicros(1_000_050)
-            .nodes(BrokenNodes::printingDoubles),
-        untimed("12a a release deletes the counter").nodes(BrokenNodes::releasingCounters),
+            .nodes(BrokenNode.PRINTING_DOUBLES),
+        untimed("12a a release deletes the counter").nodes(BrokenNode.RELEASING_COUNTERS),
         brief("12b a counter that is ahead runs out before the time has come")
-            .nodes(BrokenNodes::forgettingTheLead)
+            .nodes(BrokenNode.FORGETTING_THE_LEAD)
             .aheadMicros(0, 40_000)
             .horizon(2)
             .retentionTicks(1),
         lossy("13a a node votes as soon as it is back").abstainingOnlyFor(0),
         lossy("13b a node abstains a little too short").abstainingOnlyFor(1),
         brief("13d tokens are counted, and not told by a clock").countedTokens().losses(1, 1),
-        internals("15c a release deletes whatever is there").nodes(BrokenNodes::releasingAnybody),
+        internals("15c a release deletes whatever is there").nodes(BrokenNode.RELEASING_ANYBODY),
         timed("18a an extend shortens the key")
-            .nodes(BrokenNodes::shorteningByExtends)
+            .nodes(BrokenNode.SHORTENING_BY_EXTENDS)
             .extendTicks(1)
             .horizon(1)
             .extensions(1),
         internals("18b a repeated grant shortens the key")
-            .nodes(BrokenNodes::shorteningByGrants)
+            .nodes(BrokenNode.SHORTENING_BY_GRANTS)
             .grantTicks(1)
             .horizon(1)
             .extensions(1)
@@ -147,7 +146,7 @@ class ExplorerVariantsTest {
             .cuts(1)
             .without(ExplorerInvariant.I5),
         internals("20 a join asks for no birth")
-            .nodes(BrokenNodes::joiningAnyBirth)
+            .nodes(BrokenNode.JOINING_ANY_BIRTH)
             .losses(1, 2)
             .extensions(1),
         timed("21 the release forgets what an extend may have left")
@@ -162,7 +161,7 @@ class ExplorerVariantsTest {
             .fair(1, 1)
             .heldAtFirst()
             .nothingIsLate()
-            .nodes(BrokenNodes::passingTheQueueBy),
+            .nodes(BrokenNode.PASSING_THE_QUEUE_BY),
         Scope.of("24b a waiter draws a new ticket for each attempt")
             .fair(2, 1)
             .heldAtFirst()
@@ -174,27 +173,27 @@ class ExplorerVariantsTest {
             .nothingIsLate()
             .waitersDie()
             .horizon(1)
-            .nodes(BrokenNodes::keepingTickets),
+            .nodes(BrokenNode.KEEPING_TICKETS),
         Scope.of("24d a waiter that leaves takes back no ticket")
             .fair(1, 1)
             .heldAtFirst()
             .nothingIsLate()
             .tickets(new BrokenTenures.LeavesTicketsBehind()),
         ahead("26a a counter makes room for a skew above it")
-            .nodes(BrokenNodes::makingRoomAboveCounters),
-        ahead("26b a node takes tokens of any time").nodes(BrokenNodes::acceptingAnyTime),
+            .nodes(BrokenNode.MAKING_ROOM_ABOVE_COUNTERS),
+        ahead("26b a node takes tokens of any time").nodes(BrokenNode.ACCEPTING_ANY_TIME),
         ahead("26c a client trusts its own clock").clients(BrokenTenures::vouchesForItself),
         setRight("26d a counter beyond the skew is not outbid")
-            .nodes(BrokenNodes::refusingSuccessors),
+            .nodes(BrokenNode.REFUSING_SUCCESSORS),
         setRight("26e a node takes successors of its own counter only")
-            .nodes(BrokenNodes::knowingItsOwnCounterOnly),
+            .nodes(BrokenNode.KNOWING_ITS_OWN_COUNTER_ONLY),
         untimed("26f a counter is followed however far it is ahead")
             .rounds(2)
             .countersAtFirst(1L << 50, 0, 0)
-            .nodes(BrokenNodes::followingAnyCounter),
-        sets("25a a node locks the part of a set that is free").nodes(BrokenNodes::grantingParts),
+            .nodes(BrokenNode.FOLLOWING_ANY_COUNTER),
+        sets("25a a node locks the part of a set that is free").nodes(BrokenNode.GRANTING_PARTS),
         sets("25b only the first name's counter counts")
-            .nodes(BrokenNodes::countingTheFirstName)
+            .nodes(BrokenNode.COUNTING_THE_FIRST_NAME)
             .without(ExplorerInvariant.I8),
         sets("25c a release skips nodes that did not answer, and their keys stay")
             .clients(BrokenTenures::releasesWhereGranted)
@@ -202,7 +201,7 @@ class ExplorerVariantsTest {
         timed("28a what an operator sets free is deleted")
             .setFree()
             .horizon(1)
-            .nodes(BrokenNodes::freeingByDeletion),
+            .nodes(BrokenNode.FREEING_BY_DELETION),
         driven("32 a renewal counts from its answer", 4)
             .extensions(1)
             .renewed(3)
@@ -213,21 +212,21 @@ class ExplorerVariantsTest {
   static Stream<Scope> readers() {
     return Stream.of(
         shared("33a a shared grant does not look at the key", W, R)
-            .nodes(BrokenReaders::lookingAtNoKey),
-        shared("33b readers set no key", X, R).nodes(BrokenReaders::settingNoKey),
-        shared("33c a writer passes those who read", W, R).nodes(BrokenReaders::passingReaders),
+            .nodes(BrokenNode.LOOKING_AT_NO_KEY),
+        shared("33b readers set no key", X, R).nodes(BrokenNode.SETTING_NO_KEY),
+        shared("33c a writer passes those who read", W, R).nodes(BrokenNode.PASSING_READERS),
         internals("33d a reader's release deletes the key although others read")
             .modes(R, R)
-            .nodes(BrokenReaders::releasingAll),
+            .nodes(BrokenNode.RELEASING_ALL),
         shared("33e the key ends with what was asked last", W, R)
             .extendTicks(1)
             .horizon(1)
             .extensions(1)
-            .nodes(BrokenReaders::endingWithTheLast),
+            .nodes(BrokenNode.ENDING_WITH_THE_LAST),
         shared("33f all readers have one end", R, R)
             .grantTicks(1, 2)
-            .nodes(BrokenReaders::endingTogether),
-        shared("33g entries have no end", R).nodes(BrokenReaders::neverEnding),
+            .nodes(BrokenNode.ENDING_TOGETHER),
+        shared("33g entries have no end", R).nodes(BrokenNode.NEVER_ENDING),
         shared("34a a reader is content with one node", W, R)
             .readers(BrokenTenures::countsHalf)
             .without(ExplorerInvariant.I9),
@@ -247,23 +246,23 @@ class ExplorerVariantsTest {
             .abstainingOnlyFor(1),
         internals("35c a reader joins whatever the birth")
             .modes(R)
-            .nodes(BrokenNodes::joiningAnyBirth)
+            .nodes(BrokenNode.JOINING_ANY_BIRTH)
             .losses(1, 2)
             .extensions(1),
         shared("36a a reader's release leaves no tombstone", R)
-            .nodes(BrokenReaders::leavingNoTombstone)
+            .nodes(BrokenNode.LEAVING_NO_TOMBSTONE)
             .cuts(1),
         shared("36b a reader's release leaves a tombstone only where it found an entry", R)
-            .nodes(BrokenReaders::buryingWhatIsThere)
+            .nodes(BrokenNode.BURYING_WHAT_IS_THERE)
             .cuts(1),
         shared("36c the tombstone of a reader ends after a ttl", R)
-            .nodes(BrokenReaders::buryingForTtl)
+            .nodes(BrokenNode.BURYING_FOR_TTL)
             .skewMicros(10_000)
             .grantTicks(1)
             .horizon(2)
             .cuts(1),
         shared("36d a shared grant is executed whenever it was sent", R)
-            .nodes(BrokenReaders::grantingLate)
+            .nodes(BrokenNode.GRANTING_LATE)
             .countersAtFirst(1_040_000, 1_040_000, 0)
             .skewMicros(10_000)
             .grantTicks(1)
@@ -275,7 +274,7 @@ class ExplorerVariantsTest {
             .cuts(1),
         untimed("36f a reader's release leaves no tombstone if its token is ahead of the clock")
             .modes(R)
-            .nodes(BrokenReaders::buryingTokensOfTheTime)
+            .nodes(BrokenNode.BURYING_TOKENS_OF_THE_TIME)
             .aheadMicros(1_900_000)
             .aheadAtFirst(1_900_000)
             .extensions(1)
@@ -283,18 +282,18 @@ class ExplorerVariantsTest {
         untimed("37a there is no floor")
             .modes(W, R)
             .aheadMicros(0, 1)
-            .nodes(BrokenReaders::withoutFloor),
+            .nodes(BrokenNode.WITHOUT_FLOOR),
         untimed("37b the floor is not compared with the counter")
             .modes(R, W, R)
             .aheadMicros(0, 1)
             .nothingIsLate()
-            .nodes(BrokenReaders::keepingTheFloor),
+            .nodes(BrokenNode.KEEPING_THE_FLOOR),
         untimed("37c a reader needs a token above the counter")
             .modes(R, R)
-            .nodes(BrokenReaders::outbiddingReaders),
+            .nodes(BrokenNode.OUTBIDDING_READERS),
         untimed("37d readers do not raise the counter")
             .modes(W, R)
-            .nodes(BrokenReaders::countingNoReaders),
+            .nodes(BrokenNode.COUNTING_NO_READERS),
         Scope.of("37e a reader counts grants of different rounds together")
             .modes(W, R)
             .rounds(2)
@@ -304,23 +303,23 @@ class ExplorerVariantsTest {
             .grantTicks(1)
             .horizon(1)
             .extensions(1)
-            .nodes(BrokenReaders::joiningAfterWriters),
+            .nodes(BrokenNode.JOINING_AFTER_WRITERS),
         internals("38a what is set free keeps its floor")
             .modes(R)
             .setFree()
-            .nodes(BrokenReaders::freeingAboveTheFloor),
+            .nodes(BrokenNode.FREEING_ABOVE_THE_FLOOR),
         shared("38b what readers hold is deleted when it is set free", W, R)
             .setFree()
             .horizon(1)
-            .nodes(BrokenNodes::freeingByDeletion),
-        fair("40a a reader passes a writer that waits", W, R).nodes(BrokenReaders::passingWriters),
+            .nodes(BrokenNode.FREEING_BY_DELETION),
+        fair("40a a reader passes a writer that waits", W, R).nodes(BrokenNode.PASSING_WRITERS),
         fair("40b a reader without a ticket passes a writer that waits", W, U)
-            .nodes(BrokenReaders::passingWithoutTicket),
+            .nodes(BrokenNode.PASSING_WITHOUT_TICKET),
         fair("40c a grant takes a reader's ticket", R, W)
-            .nodes(BrokenReaders::droppingTicketsWhenGranted),
+            .nodes(BrokenNode.DROPPING_TICKETS_WHEN_GRANTED),
         fair("40d a refusal takes a reader's ticket", R, W)
-            .nodes(BrokenReaders::droppingTicketsWhenRefused),
-        fair("40e readers wait for readers", R, R).nodes(BrokenReaders::waitingForReaders));
+            .nodes(BrokenNode.DROPPING_TICKETS_WHEN_REFUSED),
+        fair("40e readers wait for readers", R, R).nodes(BrokenNode.WAITING_FOR_READERS));
   }
 
   /** What breaks a rule for leases that are passed on. */

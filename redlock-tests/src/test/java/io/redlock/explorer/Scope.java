@@ -9,6 +9,7 @@ import io.redlock.protocol.TenureRules;
 import io.redlock.spi.Quorum;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeRules;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -96,11 +97,6 @@ final class Scope {
     UNFAIR_READER,
     /** Another Redlock client: it sets a key if there is none, and knows no tokens. */
     FOREIGN
-  }
-
-  /** Makes the model of a node. */
-  interface NodeRules {
-    NodeModel with(long skewMicros, long retentionMillis);
   }
 
   /** Makes the rules of a client. */

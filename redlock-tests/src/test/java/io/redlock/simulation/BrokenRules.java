@@ -20,23 +20,19 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
-import io.redlock.testkit.BrokenNodes;
-import io.redlock.testkit.BrokenReaders;
+import io.redlock.testkit.BrokenNode;
 import io.redlock.testkit.ForwardingNode;
-import io.redlock.testkit.NodeModel;
-import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeRules;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** Lock services, nodes and operators that break one rule each. */
 final class BrokenRules {
@@ -60,7 +56,7 @@ final class BrokenRules {
       return new BrokenRule(text, bend, broken);
     }
 
-    BrokenRule nodes(BiFunction<Long, Long, NodeModel> model) {
+    BrokenRule nodes(NodeRules model) {
       return by(parts -> parts.model = model);
     }
 
@@ -174,23 +170,23 @@ final class BrokenRules {
   private static Stream<BrokenRule> nodes() {
     return Stream.of(
         rule("07 a release on another connection leaves no tombstone")
-            .nodes(BrokenNodes::withoutTombstones),
+            .nodes(BrokenNode.WITHOUT_TOMBSTONES),
         rule("08 an extend sets a missing key")
             .under(plan -> plan.unchecked(I8))
-            .nodes(BrokenNodes::extendingWhatIsMissing),
+            .nodes(BrokenNode.EXTENDING_WHAT_IS_MISSING),
         rule("11a a free key is granted at the counter not above it")
             .under(plan -> plan.unchecked(I2, I5))
-            .nodes(BrokenNodes::grantingEqualTokens),
+            .nodes(BrokenNode.GRANTING_EQUAL_TOKENS),
         rule("11b a repeated grant does not store its token")
-            .nodes(BrokenNodes::forgettingHigherTokens),
-        rule("11c tokens are compared as text").nodes(BrokenNodes::comparingText),
-        rule("11d counters are printed as doubles").nodes(BrokenNodes::printingDoubles),
+            .nodes(BrokenNode.FORGETTING_HIGHER_TOKENS),
+        rule("11c tokens are compared as text").nodes(BrokenNode.COMPARING_TEXT),
+        rule("11d counters are printed as doubles").nodes(BrokenNode.PRINTING_DOUBLES),
         rule("12a a release deletes the counter")
             .under(plan -> plan.unchecked(I5, I6, I8))
-            .nodes(BrokenNodes::releasingCounters),
+            .nodes(BrokenNode.RELEASING_COUNTERS),
         rule("12b a counter that is ahead runs out before the time has come")
             .under(BrokenRules::countersRunOut)
-            .nodes(BrokenNodes::forgettingTheLead),
+            .nodes(BrokenNode.FORGETTING_THE_LEAD),
         rule("13a a node votes as soon as it is back")
             .under(plan -> plan.unchecked(I8))
             .by(parts -> parts.guarded = false),
@@ -199,9 +195,9 @@ final class BrokenRules {
             .by(parts -> parts.birthAfterFlush = birth -> birth),
         rule("15c a release deletes whatever is there")
             .under(plan -> plan.unchecked(I21))
-            .nodes(BrokenNodes::releasingAnybody),
-        rule("18a an extend shortens the key").nodes(BrokenNodes::shorteningByExtends),
-        rule("18b a repeated grant shortens the key").nodes(BrokenNodes::shorteningByGrants),
+            .nodes(BrokenNode.RELEASING_ANYBODY),
+        rule("18a an extend shortens the key").nodes(BrokenNode.SHORTENING_BY_EXTENDS),
+        rule("18b a repeated grant shortens the key").nodes(BrokenNode.SHORTENING_BY_GRANTS),
         rule("20 a join asks for no birth")
             .by(parts -> parts.heedsBirth = request -> !(request instanceof NodeRequest.Extend)),
         rule("22 a node that was replaced keeps its birth")
@@ -212,10 +208,10 @@ final class BrokenRules {
             .by(parts -> parts.heedsBirth = request -> !(request instanceof NodeRequest.Inspect)),
         rule("28a what an operator sets free is deleted")
             .under(plan -> plan.only(SimFault.SET_FREE))
-            .nodes(BrokenNodes::freeingByDeletion),
+            .nodes(BrokenNode.FREEING_BY_DELETION),
         rule("28b what an operator sets free can still be extended")
             .under(plan -> plan.only(SimFault.SET_FREE))
-            .nodes(BrokenNodes::freeingInWordsOnly));
+            .nodes(BrokenNode.FREEING_IN_WORDS_ONLY));
   }
 
   private static void countersRunOut(SimPlan plan) {
@@ -263,7 +259,7 @@ final class BrokenRules {
             .by(
                 parts -> {
                   parts.clientsHave(Habits::extendsAfterRelease);
-                  parts.model = BrokenNodes::withoutTombstones;
+                  parts.model = BrokenNode.WITHOUT_TOMBSTONES;
                 }),
         rule("15b no loss is reported while the renewal thread waits")
             .under(plan -> plan.unchecked(I7))
@@ -404,13 +400,13 @@ final class BrokenRules {
     return Stream.of(
         rule("24a a node grants past its queue")
             .under(plan -> plan.crowd().only())
-            .nodes(BrokenNodes::passingTheQueueBy),
+            .nodes(BrokenNode.PASSING_THE_QUEUE_BY),
         rule("24c a ticket never runs out")
             .under(BrokenRules::patientCrowd)
-            .nodes(BrokenRules::keepingTickets),
+            .nodes(BrokenNode.KEEPING_TICKETS),
         rule("24e a node wakes nobody")
             .under(plan -> plan.crowd().only())
-            .nodes(BrokenRules::wakingNobody),
+            .nodes(BrokenNode.WAKING_NOBODY),
         rule("30a who has seen that a name is taken does not look at it again")
             .under(plan -> plan.permits(5).only())
             .clients(Habits::remembersWhatIsTaken),
@@ -426,38 +422,11 @@ final class BrokenRules {
   private static void patientCrowd(SimPlan plan) {
     plan.crowd().only(SimFault.CLIENT_CRASH).unchecked(I7, I12);
     plan.maxTtlMillis = 300;
+    plan.lossMargin = Duration.ZERO; // that of longer leases leaves nothing of such a ttl
     plan.nodeTimeoutNanos = 10 * SimPlan.MILLI;
     plan.maxWaitNanos = 60_000 * SimPlan.MILLI;
     plan.chaosNanos = 90_000 * SimPlan.MILLI;
     plan.clients = 3;
-  }
-
-  private static NodeModel wakingNobody(long skewMicros, long retentionMillis) {
-    return new NodeModel(skewMicros, retentionMillis) {
-      @Override
-      protected List<String> woken(
-          List<Cell> before, List<Cell> after, NodeRequest.@Nullable Ticket ticket) {
-        return List.of();
-      }
-    };
-  }
-
-  private static NodeModel keepingTickets(long skewMicros, long retentionMillis) {
-    return new NodeModel(skewMicros, retentionMillis) {
-      @Override
-      protected Outcome grant(
-          List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
-        Outcome outcome = super.grant(cells, request, standing, nowMicros);
-        return new Outcome(outcome.cells().stream().map(this::endless).toList(), outcome.reply());
-      }
-
-      private Cell endless(Cell cell) {
-        return cell.queued(
-            cell.queue().stream()
-                .map(place -> new Place(place.waiter(), place.micros(), Long.MAX_VALUE))
-                .toList());
-      }
-    };
   }
 
   /** Keys outlive their leases by far, and names stay free while their last holders think. */
@@ -470,14 +439,14 @@ final class BrokenRules {
 
   private static Stream<BrokenRule> readers() {
     return Stream.of(
-            rule("33c a writer passes those who read").nodes(BrokenReaders::passingReaders),
-            rule("33f all readers have one end").nodes(BrokenReaders::endingTogether),
+            rule("33c a writer passes those who read").nodes(BrokenNode.PASSING_READERS),
+            rule("33f all readers have one end").nodes(BrokenNode.ENDING_TOGETHER),
             rule("36a a reader's release leaves no tombstone")
-                .nodes(BrokenReaders::leavingNoTombstone),
+                .nodes(BrokenNode.LEAVING_NO_TOMBSTONE),
             rule("37c a reader needs a token above the counter")
-                .nodes(BrokenReaders::outbiddingReaders),
+                .nodes(BrokenNode.OUTBIDDING_READERS),
             rule("40b a reader without a ticket passes a writer that waits")
-                .nodes(BrokenReaders::passingWithoutTicket))
+                .nodes(BrokenNode.PASSING_WITHOUT_TICKET))
         .map(rule -> rule.under(plan -> plan.sharedAndServed().only()));
   }
 

@@ -97,7 +97,7 @@ final class SimServer {
     random = SimRandom.of(world.plan.seed, "node " + index);
     parts = world.parts;
     checker = world.checker;
-    model = parts.model.apply(world.plan.skewMicros, world.plan.retentionMillis);
+    model = parts.model.with(world.plan.skewMicros, world.plan.retentionMillis);
     this.runId = newIdentity();
     this.replicationId = newIdentity();
   }

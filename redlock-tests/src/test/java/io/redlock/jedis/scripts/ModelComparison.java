@@ -19,6 +19,7 @@ import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Outcome;
 import io.redlock.testkit.NodeModel.Place;
 import io.redlock.testkit.NodeModel.Standing;
+import io.redlock.testkit.NodeRules;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,7 +27,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.BiFunction;
 import java.util.stream.LongStream;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
@@ -70,14 +70,10 @@ final class ModelComparison {
   private boolean isReplica; // at times
   private boolean endsEarly; // a key may be gone in its last millisecond
 
-  /**
-   * @param rules the model under test, given the skew in microseconds and the retention in
-   *     milliseconds
-   */
-  ModelComparison(long seed, int commands, BiFunction<Long, Long, NodeModel> rules) {
+  ModelComparison(long seed, int commands, NodeRules rules) {
     this.seed = seed;
     this.commands = commands;
-    this.rules = rules.apply(SKEW_MICROS, RETENTION_MILLIS);
+    this.rules = rules.with(SKEW_MICROS, RETENTION_MILLIS);
     model = new InMemoryServer(this.rules, ticker);
     random = new RandomRequests(seed, model, SKEW_MICROS);
   }

@@ -6,13 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RequiresRedis;
-import io.redlock.testkit.BrokenNodes;
+import io.redlock.testkit.BrokenNode;
 import io.redlock.testkit.NodeModel;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
@@ -67,22 +66,22 @@ class ModelFidelityTest {
     answers.forEach((answer, times) -> assertTrue(times >= LEAST_OF_EACH, answers::toString));
   }
 
-  static Stream<BiFunction<Long, Long, NodeModel>> brokenModels() {
+  static Stream<BrokenNode> brokenModels() {
     return Stream.of(
-        BrokenNodes::withoutTombstones,
-        BrokenNodes::grantingEqualTokens,
-        BrokenNodes::forgettingHigherTokens,
-        BrokenNodes::shorteningByExtends,
-        BrokenNodes::shorteningByGrants,
-        BrokenNodes::shorteningTombstones,
-        BrokenNodes::raisingTheFloorByReaders,
-        BrokenNodes::droppingTombstonesOfReaders);
+        BrokenNode.WITHOUT_TOMBSTONES,
+        BrokenNode.GRANTING_EQUAL_TOKENS,
+        BrokenNode.FORGETTING_HIGHER_TOKENS,
+        BrokenNode.SHORTENING_BY_EXTENDS,
+        BrokenNode.SHORTENING_BY_GRANTS,
+        BrokenNode.SHORTENING_TOMBSTONES,
+        BrokenNode.RAISING_THE_FLOOR_BY_READERS,
+        BrokenNode.DROPPING_TOMBSTONES_OF_READERS);
   }
 
   /** The comparison itself would notice. */
   @ParameterizedTest
   @MethodSource("brokenModels")
-  void modelThatDiffersIsNoticed(BiFunction<Long, Long, NodeModel> broken) {
+  void modelThatDiffersIsNoticed(BrokenNode broken) {
     Assumptions.assumeTrue(ClockShim.obstacle().isEmpty(), ClockShim::obstacle);
     ModelComparison comparison = new ModelComparison(SEED, COMMANDS, broken);
     AssertionError difference = assertThrows(AssertionError.class, comparison::run);
