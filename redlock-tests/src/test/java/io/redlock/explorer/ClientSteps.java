@@ -42,6 +42,7 @@ final class ClientSteps {
 
   private final Scope scope;
   private final Catalog catalog;
+  private final ExplorerRules rules;
   private final Tenure[] tenures;
   private final int[] columns = new int[Scope.NODES];
   private Tenure tenure; // that of the attempt that was opened last
@@ -49,6 +50,7 @@ final class ClientSteps {
   ClientSteps(Scope scope, Catalog catalog) {
     this.scope = scope;
     this.catalog = catalog;
+    rules = scope.rules();
     tenures = IntStream.range(0, scope.attempts).mapToObj(scope::tenure).toArray(Tenure[]::new);
     tenure = tenures[0];
   }
@@ -228,7 +230,7 @@ final class ClientSteps {
       case HELD ->
           releasing(
               Outcome.HELD,
-              scope.releasedWhenHeld(Objects.requireNonNull(turn.attempted()).round()),
+              rules.releasedWhenHeld(Objects.requireNonNull(turn.attempted()).round()),
               false);
       case FAILED -> due(now);
       case EXTENDED -> new Step(TenureState.of(tenure), Outcome.EXTENDED, null, 0, 0, false);
@@ -361,7 +363,7 @@ final class ClientSteps {
       end(world, attempt);
       return;
     }
-    withdraw(world, attempt, scope.tickets().withdrawsFrom(0));
+    withdraw(world, attempt, rules.withdrawsFrom(0));
     die(world, attempt);
   }
 
@@ -383,7 +385,7 @@ final class ClientSteps {
     Header header = header(world, attempt);
     TenureState before = open(world, attempt, header);
     Clocks now = clocks(world, header);
-    long token = scope.nextToken(header.claim().held());
+    long token = rules.nextToken(header.claim().held());
     if (!tenure.pass(token, scope.terms(scope.grantTicks[0]), now.nanos, now.wallMicros)) {
       return false;
     }
@@ -495,7 +497,7 @@ final class ClientSteps {
       world.links[node][attempt] = catalog.links.of(link);
     }
     if (outcome == Outcome.FAILED && scope.isFair(attempt) && !place.stands()) {
-      withdraw(world, attempt, scope.tickets().withdrawsFrom(turn.targets()));
+      withdraw(world, attempt, rules.withdrawsFrom(turn.targets()));
     }
     world.headers[attempt] =
         catalog.headers.of(next(world, attempt, old, client, turn).with(place));
@@ -521,11 +523,11 @@ final class ClientSteps {
   }
 
   private Ticket ticket(int attempt, long micros, long token) {
-    return scope.tickets().ticket(scope.waiter(attempt), scope.isShared(attempt), micros, token);
+    return rules.ticket(scope.waiter(attempt), scope.isShared(attempt), micros, token);
   }
 
   private Ticket place(int attempt, long micros) {
-    return Tickets.place(scope.waiter(attempt), scope.isShared(attempt), micros);
+    return ExplorerRules.place(scope.waiter(attempt), scope.isShared(attempt), micros);
   }
 
   private Place placed(

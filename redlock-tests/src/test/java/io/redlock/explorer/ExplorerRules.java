@@ -3,44 +3,51 @@ package io.redlock.explorer;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.TenureRules;
+import io.redlock.spi.NodeRequest.Ticket;
 
-/** The rules of production. What is random or short there takes no time here. */
+/**
+ * The rules of production. A tick is what a second is there, for owners that do by themselves what
+ * is due; else what is random or short there takes no time here.
+ */
 class ExplorerRules extends TenureRules {
 
   /** How far the first token of a lease lies below the last that it may be passed on with. */
   static final long TOKENS_TO_PASS = 3;
 
   private static final long NEVER_NANOS = Long.MAX_VALUE / 2;
+  private static final long TICKET_MILLIS = 3_000;
 
-  private static final Surroundings NONE =
-      new Surroundings() {
-        @Override
-        public long nodeTimeoutNanos() {
-          return 0;
-        }
+  private final Scope scope;
 
-        @Override
-        public long skewNanos() {
-          return 0;
-        }
-
-        @Override
-        public LeaseTerms termsFor(long validNanos) {
-          throw new UnsupportedOperationException("no node is reset in this scope");
-        }
-
-        @Override
-        public long randomNanos(long boundNanos) {
-          return 0;
-        }
-      };
-
-  ExplorerRules(int maxRounds) {
-    this(maxRounds, NONE);
+  ExplorerRules(Scope scope) {
+    super(scope.rounds, new Ticks(scope));
+    this.scope = scope;
   }
 
-  ExplorerRules(int maxRounds, Surroundings surroundings) {
-    super(maxRounds, surroundings);
+  private record Ticks(Scope scope) implements Surroundings {
+    @Override
+    public long nodeTimeoutNanos() {
+      return scope.isDriven ? scope.nanos(1) / 2 : 0;
+    }
+
+    @Override
+    public long skewNanos() {
+      return 0;
+    }
+
+    @Override
+    public LeaseTerms termsFor(long validNanos) {
+      int ticks = 1;
+      while (scope.ttlMillis(ticks) * 1_000_000 - scope.driftMicros * 1_000 < validNanos) {
+        ticks++;
+      }
+      return scope.terms(ticks);
+    }
+
+    @Override
+    public long randomNanos(long boundNanos) {
+      return 0;
+    }
   }
 
   /** Returns the nodes to release on although the round succeeded, as bits. */
@@ -53,19 +60,33 @@ class ExplorerRules extends TenureRules {
     return token + 1; // P2
   }
 
+  /** Returns the ticket of a waiter that came at the given time, 0 for just now. */
+  Ticket ticket(int waiter, boolean isShared, long micros, long token) {
+    return place(waiter, isShared, micros == 0 ? token : micros);
+  }
+
+  /** Returns the nodes that a waiter which leaves tells so, if not by a release, as bits. */
+  int withdrawsFrom(int released) {
+    return (1 << Scope.NODES) - 1 & ~released;
+  }
+
+  /** Returns the ticket of a waiter that came at the given time. */
+  static Ticket place(int waiter, boolean isShared, long micros) {
+    return new Ticket(String.valueOf(waiter), 1, micros, TICKET_MILLIS, isShared);
+  }
+
   @Override
   protected long firstToken(AcquireRound round) {
     return round.firstToken(TOKENS_TO_PASS);
   }
 
-  /** At once. */
   @Override
   protected long repeatNanos(int repeats) {
-    return 0;
+    return scope.isDriven ? scope.nanos(1) : 0;
   }
 
   @Override
   protected long giveUpNanos(long nowNanos, long longestTtlMillis) {
-    return NEVER_NANOS;
+    return scope.isDriven ? nowNanos + longestTtlMillis * 1_000_000 + scope.nanos(1) : NEVER_NANOS;
   }
 }

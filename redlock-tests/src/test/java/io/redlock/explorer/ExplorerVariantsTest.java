@@ -62,27 +62,27 @@ class ExplorerVariantsTest {
   static Stream<Scope> variants() {
     return Stream.of(
         timed("01 validity counts from the end of the round")
-            .clients(BrokenTenures::stampsAtTheEnd)
+            .clients(BrokenClient.STAMPS_AT_THE_END)
             .without(ExplorerInvariant.I2),
         brief("02a the wall clock alone decides")
-            .clients(BrokenTenures::trustsTheWallClock)
+            .clients(BrokenClient.TRUSTS_THE_WALL_CLOCK)
             .clockFaults(1)
             .without(ExplorerInvariant.I2),
         brief("02b the monotonic clock alone decides")
-            .clients(BrokenTenures::trustsTheMonotonicClock)
+            .clients(BrokenClient.TRUSTS_THE_MONOTONIC_CLOCK)
             .clockFaults(1)
             .without(ExplorerInvariant.I2),
         timed("03a no allowance for drift")
             .drift(10_000, 10_000)
-            .clients(BrokenTenures::ignoresDrift)
+            .clients(BrokenClient.IGNORES_DRIFT)
             .without(ExplorerInvariant.I2),
-        timed("03b elapsed time is not checked").clients(BrokenTenures::ignoresElapsedTime),
-        timed("04a half of the nodes are a quorum").clients(BrokenTenures::countsHalf),
-        timed("04b an error counts as a yes").clients(BrokenTenures::countsErrors).cuts(2),
-        timed("04c a node counts twice").clients(BrokenTenures::countsTwice),
+        timed("03b elapsed time is not checked").clients(BrokenClient.IGNORES_ELAPSED_TIME),
+        timed("04a half of the nodes are a quorum").clients(BrokenClient.COUNTS_HALF),
+        timed("04b an error counts as a yes").clients(BrokenClient.COUNTS_ERRORS).cuts(2),
+        timed("04c a node counts twice").clients(BrokenClient.COUNTS_TWICE),
         timed("05 a retry uses the owner id again").reusedOwner().cuts(1),
         timed("06 a release skips nodes that did not answer")
-            .clients(BrokenTenures::releasesWhereGranted)
+            .clients(BrokenClient.RELEASES_WHERE_GRANTED)
             .cuts(1),
         timed("07 a release on another connection leaves no tombstone")
             .nodes(BrokenNode.WITHOUT_TOMBSTONES)
@@ -95,16 +95,16 @@ class ExplorerVariantsTest {
         timed("09a an extend succeeds by any one node")
             .grantTicks(1)
             .horizon(1)
-            .clients(BrokenTenures::extendsByAnyNode)
+            .clients(BrokenClient.EXTENDS_BY_ANY_NODE)
             .extensions(1),
         timed("09b an extension counts from its end")
-            .clients(BrokenTenures::extendsFromTheEnd)
+            .clients(BrokenClient.EXTENDS_FROM_THE_END)
             .extensions(1)
             .without(ExplorerInvariant.I2),
         Scope.of("10 grants of different rounds are counted together")
             .attempts(2)
             .rounds(2)
-            .clients(BrokenTenures::countsAllRounds),
+            .clients(BrokenClient.COUNTS_ALL_ROUNDS),
         untimed("11a a free key is granted at the counter not above it")
             .nodes(BrokenNode.GRANTING_EQUAL_TOKENS),
         Scope.of("11b a repeated grant does not store its token")
@@ -141,7 +141,7 @@ class ExplorerVariantsTest {
             .copies(1)
             .without(ExplorerInvariant.I8),
         internals("19 stragglers are released while the lease is alive")
-            .clients(BrokenTenures::releasesStragglers)
+            .clients(BrokenClient.RELEASES_STRAGGLERS)
             .extensions(1)
             .cuts(1)
             .without(ExplorerInvariant.I5),
@@ -150,12 +150,12 @@ class ExplorerVariantsTest {
             .losses(1, 2)
             .extensions(1),
         timed("21 the release forgets what an extend may have left")
-            .clients(BrokenTenures::forgetsExtends)
+            .clients(BrokenClient.FORGETS_EXTENDS)
             .extensions(1)
             .withdrawals(1),
         lossy("22 a node that was replaced keeps its birth").unnoticedLosses(),
         timed("23 an extend counts after the deadline")
-            .clients(BrokenTenures::extendsWhatIsOver)
+            .clients(BrokenClient.EXTENDS_WHAT_IS_OVER)
             .extensions(1),
         Scope.of("24a a node grants past its queue")
             .fair(1, 1)
@@ -166,7 +166,7 @@ class ExplorerVariantsTest {
             .fair(2, 1)
             .heldAtFirst()
             .nothingIsLate()
-            .tickets(new BrokenTenures.DrawsTicketsAnew()),
+            .clients(BrokenClient.DRAWS_TICKETS_ANEW),
         Scope.of("24c a ticket never runs out")
             .fair(1, 1)
             .heldAtFirst()
@@ -178,11 +178,11 @@ class ExplorerVariantsTest {
             .fair(1, 1)
             .heldAtFirst()
             .nothingIsLate()
-            .tickets(new BrokenTenures.LeavesTicketsBehind()),
+            .clients(BrokenClient.LEAVES_TICKETS_BEHIND),
         ahead("26a a counter makes room for a skew above it")
             .nodes(BrokenNode.MAKING_ROOM_ABOVE_COUNTERS),
         ahead("26b a node takes tokens of any time").nodes(BrokenNode.ACCEPTING_ANY_TIME),
-        ahead("26c a client trusts its own clock").clients(BrokenTenures::vouchesForItself),
+        ahead("26c a client trusts its own clock").clients(BrokenClient.VOUCHES_FOR_ITSELF),
         setRight("26d a counter beyond the skew is not outbid")
             .nodes(BrokenNode.REFUSING_SUCCESSORS),
         setRight("26e a node takes successors of its own counter only")
@@ -196,7 +196,7 @@ class ExplorerVariantsTest {
             .nodes(BrokenNode.COUNTING_THE_FIRST_NAME)
             .without(ExplorerInvariant.I8),
         sets("25c a release skips nodes that did not answer, and their keys stay")
-            .clients(BrokenTenures::releasesWhereGranted)
+            .clients(BrokenClient.RELEASES_WHERE_GRANTED)
             .without(ExplorerInvariant.I5),
         timed("28a what an operator sets free is deleted")
             .setFree()
@@ -205,7 +205,7 @@ class ExplorerVariantsTest {
         driven("32 a renewal counts from its answer", 4)
             .extensions(1)
             .renewed(3)
-            .clients(BrokenTenures::renewsFromTheAnswer));
+            .clients(BrokenClient.EXTENDS_FROM_THE_END));
   }
 
   /** What breaks a rule for readers. */
@@ -228,15 +228,15 @@ class ExplorerVariantsTest {
             .nodes(BrokenNode.ENDING_TOGETHER),
         shared("33g entries have no end", R).nodes(BrokenNode.NEVER_ENDING),
         shared("34a a reader is content with one node", W, R)
-            .readers(BrokenTenures::countsHalf)
+            .readers(BrokenClient.COUNTS_HALF)
             .without(ExplorerInvariant.I9),
         shared("34b a reader's extend is content with one node", W, R)
-            .readers(BrokenTenures::extendsByAnyNode)
+            .readers(BrokenClient.EXTENDS_BY_ANY_NODE)
             .grantTicks(1)
             .horizon(1)
             .extensions(1),
         shared("34c a shared lease counts from the end of the round", W, R)
-            .readers(BrokenTenures::stampsAtTheEnd)
+            .readers(BrokenClient.STAMPS_AT_THE_END)
             .without(ExplorerInvariant.I2),
         lossy("35a a reader is let in by a node as soon as it is back")
             .modes(W, R)
@@ -270,7 +270,7 @@ class ExplorerVariantsTest {
             .horizon(4)
             .cuts(1),
         shared("36e a reader's release skips nodes that did not answer", R)
-            .readers(BrokenTenures::releasesWhereGranted)
+            .readers(BrokenClient.RELEASES_WHERE_GRANTED)
             .cuts(1),
         untimed("36f a reader's release leaves no tombstone if its token is ahead of the clock")
             .modes(R)
@@ -297,7 +297,7 @@ class ExplorerVariantsTest {
         Scope.of("37e a reader counts grants of different rounds together")
             .modes(W, R)
             .rounds(2)
-            .readers(BrokenTenures::countsAllRounds),
+            .readers(BrokenClient.COUNTS_ALL_ROUNDS),
         internals("37f a reader joins although a writer has come since")
             .modes(W, R)
             .grantTicks(1)
@@ -326,20 +326,20 @@ class ExplorerVariantsTest {
   static Stream<Scope> passes() {
     return Stream.of(
         passing("42a tokens are passed above the lowest counter that was named")
-            .clients(BrokenTenures::passesAboveTheLowest),
+            .clients(BrokenClient.PASSES_ABOVE_THE_LOWEST),
         passing("42b tokens are passed above a counter that is lost")
             .horizon(1)
             .losses(2, 0)
-            .clients(BrokenTenures::passesAboveNothing),
+            .clients(BrokenClient.PASSES_ABOVE_NOTHING),
         passing("42c tokens are passed of a round that nobody counted")
             .rounds(2)
-            .clients(BrokenTenures::passesAboveTheFirstRound),
+            .clients(BrokenClient.PASSES_ABOVE_THE_FIRST_ROUND),
         passing("42d a token is passed above the granted one")
-            .clients(BrokenTenures::passesAboveItsToken),
-        passing("42e a token is passed twice").clients(BrokenTenures::passesTheSameToken),
+            .clients(BrokenClient.PASSES_ABOVE_ITS_TOKEN),
+        passing("42e a token is passed twice").clients(BrokenClient.PASSES_THE_SAME_TOKEN),
         passing("42f a lease is passed on that is over")
             .horizon(2)
-            .clients(BrokenTenures::passesWhatIsOver));
+            .clients(BrokenClient.PASSES_WHAT_IS_OVER));
   }
 
   /** Two clients whose leases are passed on, and nodes with counters next to their tokens. */

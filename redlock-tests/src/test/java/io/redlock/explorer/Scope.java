@@ -1,11 +1,9 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.Catalog.Node;
-import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.Tenure;
-import io.redlock.protocol.TenureRules;
 import io.redlock.spi.Quorum;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
@@ -86,7 +84,6 @@ final class Scope {
   private NodeRules nodeRules = NodeModel::new;
   private ClientRules clientRules = ExplorerRules::new;
   private ClientRules readerRules = ExplorerRules::new;
-  private Tickets tickets = new Tickets();
   private final Set<ExplorerInvariant> unchecked = EnumSet.noneOf(ExplorerInvariant.class);
 
   /** What an attempt is for. */
@@ -101,12 +98,7 @@ final class Scope {
 
   /** Makes the rules of a client. */
   interface ClientRules {
-    TenureRules with(int maxRounds);
-  }
-
-  /** Makes the rules of a client that does what is due. */
-  interface DrivenClientRules {
-    TenureRules with(int maxRounds, Scope scope);
+    ExplorerRules with(Scope scope);
   }
 
   private Scope(String name) {
@@ -314,7 +306,7 @@ final class Scope {
   /** Owners do by themselves what is due: they lose, release, repeat and confirm. */
   Scope driven() {
     isDriven = true;
-    return clients(DrivenRules::new);
+    return this;
   }
 
   /** Leases are renewed until they were held for so long. */
@@ -370,13 +362,6 @@ final class Scope {
     return this;
   }
 
-  /** The token to which a lease with this one is passed on. */
-  long nextToken(long token) {
-    return clientRules.with(rounds) instanceof ExplorerRules rules
-        ? rules.nextToken(token)
-        : token + 1;
-  }
-
   /**
    * How often a client is suspended, its monotonic clock with it, or has its wall clock set back.
    */
@@ -429,16 +414,6 @@ final class Scope {
     return this;
   }
 
-  Scope clients(DrivenClientRules rules) {
-    return clients(rounds -> rules.with(rounds, this));
-  }
-
-  /** Tickets by other rules. */
-  Scope tickets(Tickets rules) {
-    tickets = rules;
-    return this;
-  }
-
   /** Leaves invariants out. */
   Scope without(ExplorerInvariant... invariants) {
     unchecked.addAll(List.of(invariants));
@@ -453,28 +428,17 @@ final class Scope {
   Tenure tenure(int attempt) {
     ClientRules rules = isShared(attempt) ? readerRules : clientRules;
     return new Tenure(
-        rules.with(rounds),
-        Quorum.of(NODES),
-        isFair(attempt),
-        false,
-        isShared(attempt),
-        passes > 0);
+        rules.with(this), Quorum.of(NODES), isFair(attempt), false, isShared(attempt), passes > 0);
   }
 
-  /** Returns the nodes on which a client is released although its round succeeded, as bits. */
-  int releasedWhenHeld(AcquireRound round) {
-    return clientRules.with(rounds) instanceof ExplorerRules rules
-        ? rules.releasedWhenHeld(round)
-        : 0;
+  /** What a client decides besides. */
+  ExplorerRules rules() {
+    return clientRules.with(this);
   }
 
   /** The loss margin is zero, so that a lease is used to the last instant. */
   LeaseTerms terms(int ticks) {
     return new LeaseTerms(Quorum.of(NODES), ttlMillis(ticks), driftMicros * 1_000, 0, 0);
-  }
-
-  Tickets tickets() {
-    return tickets;
   }
 
   boolean checks(ExplorerInvariant invariant) {
