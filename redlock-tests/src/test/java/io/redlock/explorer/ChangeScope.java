@@ -11,12 +11,13 @@ import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Standing;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How much may happen in one search through a change of masters. Every setter returns the scope.
- * Not final, so that a test can break one rule.
  */
-class ChangeScope {
+final class ChangeScope {
 
   static final long TICK_MILLIS = 10;
   static final long START_MICROS = 1_000_000;
@@ -44,6 +45,20 @@ class ChangeScope {
   long counterAtFirst;
   List<Command> allowed = List.of(Command.values());
   private int readers;
+
+  // The rules, which a test may break.
+
+  Steps steps = change::next;
+  @Nullable Client quorumOfMoving; // null: that of both sets
+  boolean extendsForAll;
+  boolean keepsWaited;
+  boolean carriesCounters = true;
+  boolean forgetsFloors = true;
+
+  /** What a command does next. */
+  interface Steps {
+    Step next(Command command, List<Master> masters, boolean waited);
+  }
 
   /** So many masters leave, stay and join. Each of the clients tries once. */
   ChangeScope(String name, int leaving, int staying, int joining, Client... attempts) {
@@ -142,7 +157,9 @@ class ChangeScope {
   }
 
   private Quorum joint() {
-    return new Quorum(mask(Client.OLD), mask(Client.NEW));
+    return quorumOfMoving == null
+        ? new Quorum(mask(Client.OLD), mask(Client.NEW))
+        : new Quorum(mask(quorumOfMoving), 0);
   }
 
   int mask(Client client) {
@@ -153,30 +170,23 @@ class ChangeScope {
     return ttlTicks * TICK_MILLIS - 1;
   }
 
-  // The rules, which a test may break.
-
   NodeModel nodeModel() {
     return new NodeModel(1_000, 1L << 40);
   }
 
+  /** Breaks a rule. */
+  ChangeScope breaking(Consumer<ChangeScope> rule) {
+    rule.accept(this);
+    return this;
+  }
+
   Step next(Command command, List<Master> masters, boolean waited) {
-    return change.next(command, masters, waited);
+    return steps.next(command, masters, waited);
   }
 
   Standing standing(boolean isServed, boolean isExtend) {
-    return isServed ? Standing.VOTING : Standing.UNSERVING;
-  }
-
-  boolean keepsWaited() {
-    return false;
-  }
-
-  boolean carriesCounters() {
-    return true;
-  }
-
-  boolean forgetsFloors() {
-    return true;
+    boolean votes = isServed || isExtend && extendsForAll;
+    return votes ? Standing.VOTING : Standing.UNSERVING;
   }
 
   @Override

@@ -1,14 +1,13 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.ChangeScope.Client;
+import io.redlock.explorer.ChangeScope.Steps;
 import io.redlock.jedis.membership.MasterChange.After;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
 import io.redlock.jedis.membership.MasterChange.Step;
 import io.redlock.jedis.membership.Served;
-import io.redlock.spi.Quorum;
-import io.redlock.testkit.NodeModel.Standing;
 import io.redlock.testkit.VariantTable;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -60,108 +59,67 @@ class ChangeVariantsTest {
     return taken;
   }
 
-  /** Clients that move need only the majority that others need. */
-  private static final class Lopsided extends ChangeScope {
-    private final Client others;
-
-    Lopsided(String name, Client others, Client... attempts) {
-      super(name, 1, 0, 1, attempts);
-      this.others = others;
-    }
-
-    @Override
-    Quorum quorum(Client client) {
-      return client == Client.MOVING ? new Quorum(mask(others), 0) : super.quorum(client);
-    }
+  /** One master is changed for another. */
+  private static ChangeScope changed(String name, Client... attempts) {
+    return one(new ChangeScope(name, 1, 0, 1, attempts));
   }
 
   static Stream<ChangeScope> variants() {
     return Stream.of(
-        one(
-            new ChangeScope(
-                "29a clients of new masters are served before the commit",
-                1,
-                0,
-                1,
-                Client.OLD,
-                Client.NEW) {
-              @Override
-              Step next(Command command, List<Master> masters, boolean waited) {
-                Step step = super.next(command, masters, waited);
-                return step instanceof Step.Write write && command == Command.PREPARE
-                    ? new Step.Write(write.master(), Served.of("p>f", "f"), false, After.NOTHING)
-                    : step;
-              }
-            }),
-        one(
-            new Lopsided(
+        changed("29a clients of new masters are served before the commit", Client.OLD, Client.NEW)
+            .breaking(scope -> scope.steps = openingAtOnce(scope.steps)),
+        changed(
                 "29b clients that move need no majority of the old masters",
-                Client.NEW,
                 Client.OLD,
-                Client.MOVING)),
-        one(
-            new Lopsided(
+                Client.MOVING)
+            .breaking(scope -> scope.quorumOfMoving = Client.NEW),
+        changed(
                 "29c clients that move need no majority of the new masters",
-                Client.OLD,
                 Client.MOVING,
-                Client.NEW)),
-        one(
-            new ChangeScope(
+                Client.NEW)
+            .breaking(scope -> scope.quorumOfMoving = Client.OLD),
+        one(new ChangeScope(
                 "29d a commit is content with a minority of the old masters",
                 3,
                 0,
                 1,
                 Client.OLD,
-                Client.NEW) {
-              @Override
-              Step next(Command command, List<Master> masters, boolean waited) {
-                return super.next(
-                    command, command == Command.COMMIT ? reached(masters) : masters, waited);
-              }
-            }),
-        one(new ChangeScope(
-                "29f an extend does not ask who is served", 1, 0, 1, Client.OLD, Client.NEW) {
-              @Override
-              Standing standing(boolean isServed, boolean isExtend) {
-                return super.standing(isServed || isExtend, isExtend);
-              }
-            })
+                Client.NEW))
+            .breaking(scope -> scope.steps = contentWithOne(scope.steps)),
+        changed("29f an extend does not ask who is served", Client.OLD, Client.NEW)
+            .breaking(scope -> scope.extendsForAll = true)
             .ttlTicks(2)
             .horizon(3)
             .extensions(1),
-        one(
-            new ChangeScope("29g a commit does not wait", 1, 0, 1, Client.OLD, Client.NEW) {
-              @Override
-              Step next(Command command, List<Master> masters, boolean waited) {
-                return super.next(command, masters, true);
-              }
-            }),
-        one(new ChangeScope("29h counters are not carried to new masters", 1, 0, 1, Client.NEW) {
-              @Override
-              boolean carriesCounters() {
-                return false;
-              }
-            })
+        changed("29g a commit does not wait", Client.OLD, Client.NEW)
+            .breaking(
+                scope ->
+                    scope.steps =
+                        (command, masters, waited) -> scope.change.next(command, masters, true)),
+        changed("29h counters are not carried to new masters", Client.NEW)
+            .breaking(scope -> scope.carriesCounters = false)
             .counterAtFirst(3_600_000_000L),
-        one(new ChangeScope("39 a commit leaves the floors", 2, 1, 0, Client.OLD, Client.NEW) {
-              @Override
-              boolean forgetsFloors() {
-                return false;
-              }
-            })
+        one(new ChangeScope("39 a commit leaves the floors", 2, 1, 0, Client.OLD, Client.NEW))
+            .breaking(scope -> scope.forgetsFloors = false)
             .readers(0, 1)
             .counterAtFirst(3_600_000_000L),
-        new ChangeScope(
-            "29j a commit that was undone goes on as if it had waited",
-            1,
-            0,
-            1,
-            Client.OLD,
-            Client.NEW) {
-          @Override
-          boolean keepsWaited() {
-            return true;
-          }
-        }.commands(4, Command.PREPARE, Command.COMMIT, Command.ABORT).operators(2).horizon(2));
+        changed("29j a commit that was undone goes on as if it had waited", Client.OLD, Client.NEW)
+            .breaking(scope -> scope.keepsWaited = true)
+            .commands(4, Command.PREPARE, Command.COMMIT, Command.ABORT)
+            .operators(2));
+  }
+
+  private static Steps openingAtOnce(Steps right) {
+    return (command, masters, waited) -> {
+      Step step = right.next(command, masters, waited);
+      return step instanceof Step.Write write && command == Command.PREPARE
+          ? new Step.Write(write.master(), Served.of("p>f", "f"), false, After.NOTHING)
+          : step;
+    };
+  }
+
+  private static Steps contentWithOne(Steps right) {
+    return (command, masters, waited) ->
+        right.next(command, command == Command.COMMIT ? reached(masters) : masters, waited);
   }
 }

@@ -227,7 +227,7 @@ record ChangeWorld(
     } else if (step instanceof Step.Write write) {
       List<Node> changed = new ArrayList<>(nodes);
       Node old = nodes.get(write.master());
-      Cell cell = write.carries() && scope.carriesCounters() ? carried(scope, old.cell) : old.cell;
+      Cell cell = write.carries() && scope.carriesCounters ? carried(scope, old.cell) : old.cell;
       changed.set(write.master(), new Node(cell, write.serves(), old.links));
       sink.found(
           () -> who + " lets node " + write.master() + " serve " + write.serves(),
@@ -237,7 +237,7 @@ record ChangeWorld(
                       operator,
                       new Operator(
                           command,
-                          its.waited && (write.after() != After.NOTHING || scope.keepsWaited()),
+                          its.waited && (write.after() != After.NOTHING || scope.keepsWaited),
                           -1),
                       commands)
                   .operators,
@@ -276,7 +276,7 @@ record ChangeWorld(
       }
     }
     Cell counted = highest == cell.counter() ? cell : cell.counting(highest, Long.MAX_VALUE);
-    return scope.forgetsFloors() ? floored(counted, 0, 0) : counted;
+    return scope.forgetsFloors ? floored(counted, 0, 0) : counted;
   }
 
   private static Cell floored(Cell cell, long counter, long floor) {

@@ -33,6 +33,7 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -88,6 +89,10 @@ class MarkScope {
   boolean writesLate; // more than three seconds after the audit
   boolean isAnyConnected = true; // so that clients see a founding mark in time
   final Set<String> agreed = new TreeSet<>(); // the clients that need a way out
+  private UnaryOperator<Sight> seeing = sight -> sight;
+  private UnaryOperator<Next> doing = next -> next;
+  private BiFunction<Integer, @Nullable NodeAudit, @Nullable NodeAudit> hearing =
+      (node, audit) -> audit;
 
   /**
    * A client, or many that are alike.
@@ -453,6 +458,24 @@ class MarkScope {
 
   // The rules, which a test may break.
 
+  /** Every command sees this instead. */
+  MarkScope seeing(UnaryOperator<Sight> instead) {
+    seeing = instead;
+    return this;
+  }
+
+  /** Every command does this instead. */
+  MarkScope doing(UnaryOperator<Next> instead) {
+    doing = instead;
+    return this;
+  }
+
+  /** Clients compare this with the others, instead of what a node shows; null is a silent node. */
+  MarkScope hearing(BiFunction<Integer, @Nullable NodeAudit, @Nullable NodeAudit> instead) {
+    hearing = instead;
+    return this;
+  }
+
   /** Returns what a client hears of a node. */
   NodeAudit heard(MarkedNode node, int index) {
     return node.audit(index);
@@ -462,7 +485,8 @@ class MarkScope {
   Membership membership(Client client, List<@Nullable NodeAudit> view, String known) {
     List<Membership.Node> all = new ArrayList<>();
     for (int i = 0; i < view.size(); i++) {
-      all.add(Membership.Node.of(name(client.list().get(i)), view.get(i)));
+      int node = client.list().get(i);
+      all.add(Membership.Node.of(name(node), hearing.apply(node, view.get(i))));
     }
     return Membership.of(all, client.quorum(), client.rules, known);
   }
@@ -477,7 +501,8 @@ class MarkScope {
   }
 
   /** Returns what a command does next. */
-  Next step(Sight sight) {
+  Next step(Sight shown) {
+    Sight sight = seeing.apply(shown);
     List<String> names = names(sight.operator.list());
     Map<String, Membership.Node> beside = new TreeMap<>();
     sight.beside.forEach(
@@ -492,7 +517,7 @@ class MarkScope {
         step = new Step.Refuse(Map.of(-1, "interrupted"), false);
       }
     }
-    return new Next(step, after(sight.progress, step, sight.audits));
+    return doing.apply(new Next(step, after(sight.progress, step, sight.audits)));
   }
 
   private static Progress after(Progress before, Step step, List<NodeAudit> audits) {

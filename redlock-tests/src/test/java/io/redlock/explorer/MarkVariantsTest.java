@@ -25,7 +25,6 @@ import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.jedis.membership.Served;
 import io.redlock.testkit.VariantTable;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -68,22 +67,11 @@ class MarkVariantsTest {
   }
 
   /** A client that misreads the marks before it compares them. */
-  private static class Misreading extends MarkScope {
-    private final UnaryOperator<NodeAudit> as;
-
-    Misreading(String name, int nodes, UnaryOperator<NodeAudit> as) {
-      super(name, nodes);
-      this.as = as;
-    }
-
-    @Override
-    Membership membership(Client client, List<@Nullable NodeAudit> view, String known) {
-      List<@Nullable NodeAudit> misread = new ArrayList<>();
-      for (NodeAudit audit : view) {
-        misread.add(audit == null ? null : as.apply(audit));
-      }
-      return super.membership(client, misread, known);
-    }
+  private static MarkScope misreading(String name, int nodes, UnaryOperator<String> as) {
+    return new MarkScope(name, nodes)
+        .hearing(
+            (node, audit) ->
+                audit == null ? null : MarkedNode.with(audit, as.apply(audit.birth())));
   }
 
   /** A client that has the agreed settings when it compares them. */
@@ -106,31 +94,17 @@ class MarkVariantsTest {
   private static final Job ABORT = new Resizing(Command.ABORT);
   private static final String NO_RETURN = "-no-return-|";
 
-  /** A command that misreads what it has done, or what masters show. */
-  private abstract static class Misled extends MarkScope {
-
-    Misled(String name, int nodes) {
-      super(name, nodes);
-      changing(range(1, 1), range(2, 2), Command.values());
-    }
-
-    abstract Sight misled(Sight sight);
-
-    @Override
-    Next step(Sight sight) {
-      return super.step(sight.job() instanceof Resizing ? misled(sight) : sight);
-    }
-
-    /** Takes what is shown for what is on disk. */
-    static Sight saved(Sight sight) {
-      return sight.doing(
-          new Progress(sight.progress().waited(), sight.progress().marks(), sight.marks()));
-    }
+  /** Takes what is shown for what is on disk. */
+  private static Sight saved(Sight sight) {
+    return sight.doing(
+        new Progress(sight.progress().waited(), sight.progress().marks(), sight.marks()));
   }
 
-  /** A change of one master to another, with leases, whatever is lost. */
-  private static MarkScope changing(MarkScope scope) {
-    return scope
+  /** A change of one master to another, with leases, whatever is lost; commands misread it. */
+  private static MarkScope changing(String name, UnaryOperator<Sight> misread) {
+    return new MarkScope(name, 2)
+        .changing(range(1, 1), range(2, 2), Command.values())
+        .seeing(misread)
         .commands(4)
         .mostFaults(2)
         .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.DUMP_LOADED)
@@ -162,6 +136,16 @@ class MarkVariantsTest {
         });
   }
 
+  /** Takes founding marks of other lists for none. */
+  private static Sight withoutOtherFoundings(Sight sight) {
+    String own = String.join(",", MarkScope.names(sight.operator().list()));
+    Sight seen = sight;
+    for (int i = 0; i < sight.audits().size(); i++) {
+      seen = seen.seeing(i, mark -> mark.contains(" founding ") && !mark.endsWith(own) ? "" : mark);
+    }
+    return seen;
+  }
+
   static Stream<MarkScope> variants() {
     return Stream.of(
         grown(
@@ -182,31 +166,20 @@ class MarkVariantsTest {
               }
             }),
         grown(
-            new Misreading(
-                "31b void marks count in the quorum",
-                5,
-                audit ->
-                    MarkedNode.with(
-                        audit, audit.birth().replace(" x h", " " + audit.runId() + " h")))),
+            new MarkScope("31b void marks count in the quorum", 5)
+                .hearing(
+                    (node, audit) ->
+                        audit == null
+                            ? null
+                            : MarkedNode.with(
+                                audit, audit.birth().replace(" x h", " r" + node + " h")))),
         grown(
-            new MarkScope("31c a node that does not answer counts as empty", 5) {
-              @Override
-              Membership membership(Client client, List<@Nullable NodeAudit> view, String known) {
-                List<@Nullable NodeAudit> all = new ArrayList<>();
-                for (int i = 0; i < view.size(); i++) {
-                  NodeAudit audit = view.get(i);
-                  int index = client.list().get(i);
-                  all.add(audit == null ? MarkedNode.EMPTY.audit(index) : audit);
-                }
-                return super.membership(client, all, known);
-              }
-            }),
-        new Misreading(
+            new MarkScope("31c a node that does not answer counts as empty", 5)
+                .hearing((node, audit) -> audit == null ? MarkedNode.EMPTY.audit(node) : audit)),
+        misreading(
                 "31e masters are counted, their names not compared",
                 8,
-                audit ->
-                    MarkedNode.with(
-                        audit, audit.birth().replaceFirst("=m1,m2,m3,m4,m5$", "=m4,m5,m6,m7,m8")))
+                mark -> mark.replaceFirst("=m1,m2,m3,m4,m5$", "=m4,m5,m6,m7,m8"))
             .before(range(1, 5))
             .client("other", range(4, 8))
             .client("one", range(1, 5)),
@@ -225,35 +198,30 @@ class MarkVariantsTest {
           }
         }.before(range(1, 3)).client("one", range(1, 3)).faults(Fault.EVICTED),
         restored(
-            new Misreading(
+            misreading(
                     "31i a client marks a node that has left",
                     4,
-                    audit ->
-                        MarkedNode.with(audit, audit.birth().contains(" | ") ? "" : audit.birth()))
+                    mark -> mark.contains(" | ") ? "" : mark)
                 .finished(range(1, 2), range(3, 4))
                 .sparing(1),
             range(1, 2)),
-        new MarkScope("31j finish takes what it does not see for done", 3) {
-          @Override
-          Next step(Sight sight) {
-            Next next = super.step(sight);
-            boolean isUnseen =
-                next.step() instanceof Step.Refuse refuse
-                    && refuse.reasons().toString().contains("no change of these masters");
-            return isUnseen ? next.with(new Step.Done("", -1)) : next;
-          }
-        }.changing(range(1, 2), range(1, 3), Command.FINISH).commands(1),
-        new MarkScope("31k a commit passes over an old master", 4) {
-          @Override
-          Next step(Sight sight) {
-            boolean commits = sight.job().equals(new Resizing(Command.COMMIT));
-            return super.step(
-                commits
-                    ? sight.seeing(
-                        0, mark -> mark.replaceFirst("\\|p\\|(p>\\w+)\\|", "|$1|" + NO_RETURN))
-                    : sight);
-          }
-        }.changing(range(1, 2), range(3, 4), Command.PREPARE, Command.COMMIT)
+        new MarkScope("31j finish takes what it does not see for done", 3)
+            .doing(
+                next ->
+                    next.step() instanceof Step.Refuse refuse
+                            && refuse.reasons().toString().contains("no change of these masters")
+                        ? next.with(new Step.Done("", -1))
+                        : next)
+            .changing(range(1, 2), range(1, 3), Command.FINISH)
+            .commands(1),
+        new MarkScope("31k a commit passes over an old master", 4)
+            .seeing(
+                sight ->
+                    sight.job().equals(COMMIT)
+                        ? sight.seeing(
+                            0, mark -> mark.replaceFirst("\\|p\\|(p>\\w+)\\|", "|$1|" + NO_RETURN))
+                        : sight)
+            .changing(range(1, 2), range(3, 4), Command.PREPARE, Command.COMMIT)
             .commands(2)
             .faults(Fault.EMPTIED)
             .sparing(0)
@@ -276,144 +244,98 @@ class MarkVariantsTest {
             .client("right", range(1, 3))
             .client("minority", range(3, 3))
             .faults(Fault.EMPTIED),
+        sharing(misreading("31s a founding mark counts", 5, MarkVariantsTest::founded)),
         sharing(
-            new MarkScope("31s a founding mark counts", 5) {
-              @Override
-              Membership membership(Client client, List<@Nullable NodeAudit> view, String known) {
-                List<@Nullable NodeAudit> misread = new ArrayList<>();
-                for (NodeAudit audit : view) {
-                  misread.add(
-                      audit == null ? null : MarkedNode.with(audit, founded(audit.birth())));
-                }
-                return super.membership(client, misread, known);
-              }
-            }),
-        sharing(
-                new MarkScope("31t another list overwrites a founding mark", 5) {
-                  @Override
-                  Next step(Sight sight) {
-                    Sight seen = sight;
-                    String own = String.join(",", names(sight.operator().list()));
-                    for (int i = 0; i < sight.audits().size(); i++) {
-                      seen =
-                          seen.seeing(
-                              i,
-                              mark ->
-                                  mark.contains(" founding ") && !mark.endsWith(own) ? "" : mark);
-                    }
-                    return super.step(seen);
-                  }
-                })
+                new MarkScope("31t another list overwrites a founding mark", 5)
+                    .seeing(MarkVariantsTest::withoutOtherFoundings))
             .unconnected(),
         sharing(
-            new MarkScope("31u a set is founded without a second reading", 5) {
-              @Override
-              Next step(Sight sight) {
-                return counting(super.step(sight), false);
-              }
-            }),
+            new MarkScope("31u a set is founded without a second reading", 5)
+                .doing(next -> counting(next, false))),
         MarkExplorerTest.copying(new MarkScope("31v a mark is written long after its audit", 5))
             .late(),
-        new MarkScope("31w adopt lets masters vote at once", 3) {
-          @Override
-          Next step(Sight sight) {
-            return counting(super.step(sight), true);
-          }
-        }.before(range(1, 3))
+        new MarkScope("31w adopt lets masters vote at once", 3)
+            .doing(next -> counting(next, true))
+            .before(range(1, 3))
             .client("right", range(1, 3))
             .adopting(range(1, 3))
             .commands(1)
             .faults(Fault.EMPTIED)
             .leases(),
-        new MarkScope("31x a mark is replaced without a look at its other masters", 5) {
-          @Override
-          Next step(Sight sight) {
-            Map<String, MarkedNode> empty = new TreeMap<>();
-            sight.beside().keySet().forEach(name -> empty.put(name, MarkedNode.EMPTY));
-            return super.step(sight.besides(empty));
-          }
-        }.before(range(1, 3))
+        new MarkScope("31x a mark is replaced without a look at its other masters", 5)
+            .seeing(
+                sight -> {
+                  Map<String, MarkedNode> empty = new TreeMap<>();
+                  sight.beside().keySet().forEach(name -> empty.put(name, MarkedNode.EMPTY));
+                  return sight.besides(empty);
+                })
+            .before(range(1, 3))
             .client("right", range(1, 3))
             .client("other", range(3, 5))
             .replacing(range(3, 5))
             .commands(1)
             .unconnected(),
         changing(
-            new Misled("31y a commit waits before all is on disk", 2) {
-              @Override
-              Sight misled(Sight sight) {
-                boolean waits = sight.job().equals(COMMIT) && !sight.progress().waited();
-                return waits ? saved(sight) : sight;
-              }
+            "31y a commit waits before all is on disk",
+            sight -> {
+              boolean waits = sight.job().equals(COMMIT) && !sight.progress().waited();
+              return waits ? saved(sight) : sight;
             }),
         changing(
-            new Misled("31z future masters are opened before no return is on disk", 2) {
-              @Override
-              Sight misled(Sight sight) {
-                boolean opens = sight.job().equals(COMMIT) && sight.progress().waited();
-                return opens ? saved(sight) : sight;
-              }
+            "31z future masters are opened before no return is on disk",
+            sight -> {
+              boolean opens = sight.job().equals(COMMIT) && sight.progress().waited();
+              return opens ? saved(sight) : sight;
             }),
         changing(
-            new Misled("31A no return shortens the wait", 2) {
-              @Override
-              Sight misled(Sight sight) {
-                boolean isBound =
-                    sight.audits().stream().anyMatch(audit -> audit.birth().contains(NO_RETURN));
-                return sight.job().equals(COMMIT) && isBound
-                    ? sight.doing(
-                        new Progress(true, sight.progress().marks(), sight.progress().saved()))
-                    : sight;
-              }
+            "31A no return shortens the wait",
+            sight -> {
+              boolean isBound =
+                  sight.audits().stream().anyMatch(audit -> audit.birth().contains(NO_RETURN));
+              return sight.job().equals(COMMIT) && isBound
+                  ? sight.doing(
+                      new Progress(true, sight.progress().marks(), sight.progress().saved()))
+                  : sight;
             }),
         changing(
-            new Misled("31B an abort does not look for no return", 2) {
-              @Override
-              Sight misled(Sight sight) {
-                return sight.job().equals(ABORT)
+            "31B an abort does not look for no return",
+            sight ->
+                sight.job().equals(ABORT)
                     ? sight.seeing(0, mark -> mark.replace(NO_RETURN, ""))
-                    : sight;
-              }
-            }),
+                    : sight),
         changing(
-            new Misled("31C an abort does not bar the future masters first", 2) {
-              @Override
-              Sight misled(Sight sight) {
-                return sight.job().equals(ABORT)
-                    ? sight.seeing(1, mark -> mark.replaceFirst("\\|p>f\\w*\\| ", "| "))
-                    : sight;
-              }
-            }.second(Command.ABORT)),
-        new MarkScope("31n a longer ttl is agreed before all masters abstain for it", 3) {
-          @Override
-          Next step(Sight sight) {
-            return super.step(sight)
-                .marking(
-                    mark -> mark.serving(mark.serves(), LONGER.agreement(mark.agreement().sets())));
-          }
-        }.agreeing(range(1, 3), RULES, LONGER).faults(Fault.EMPTIED).sparing(2),
-        new MarkScope("31D a longer ttl is agreed before its abstention is on disk", 3) {
-          @Override
-          Next step(Sight sight) {
-            return super.step(Misled.saved(sight));
-          }
-        }.agreeing(range(1, 3), RULES, LONGER)
+                "31C an abort does not bar the future masters first",
+                sight ->
+                    sight.job().equals(ABORT)
+                        ? sight.seeing(1, mark -> mark.replaceFirst("\\|p>f\\w*\\| ", "| "))
+                        : sight)
+            .second(Command.ABORT),
+        new MarkScope("31n a longer ttl is agreed before all masters abstain for it", 3)
+            .doing(
+                next ->
+                    next.marking(
+                        mark ->
+                            mark.serving(mark.serves(), LONGER.agreement(mark.agreement().sets()))))
+            .agreeing(range(1, 3), RULES, LONGER)
+            .faults(Fault.EMPTIED)
+            .sparing(2),
+        new MarkScope("31D a longer ttl is agreed before its abstention is on disk", 3)
+            .seeing(MarkVariantsTest::saved)
+            .agreeing(range(1, 3), RULES, LONGER)
             .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.DUMP_LOADED)
             .mostFaults(3),
-        new MarkScope("31o a shorter abstention is agreed at once", 3) {
-          @Override
-          Next step(Sight sight) {
-            return super.step(
-                sight.doing(new Progress(true, sight.marks(), sight.progress().saved())));
-          }
-        }.agreeing(range(1, 3), LONGER, RULES),
-        new MarkScope("31p terms are agreed without a master", 3) {
-          @Override
-          Next step(Sight sight) {
-            String second = sight.audits().get(1).birth();
-            return super.step(sight.seeing(2, mark -> second.replace(" r1 h1x", " r2 h2x")));
-          }
-        }.agreeing(range(1, 3), RULES, LONGER).sparing(2),
+        new MarkScope("31o a shorter abstention is agreed at once", 3)
+            .seeing(
+                sight -> sight.doing(new Progress(true, sight.marks(), sight.progress().saved())))
+            .agreeing(range(1, 3), LONGER, RULES),
+        new MarkScope("31p terms are agreed without a master", 3)
+            .seeing(
+                sight -> {
+                  String second = sight.audits().get(1).birth();
+                  return sight.seeing(2, mark -> second.replace(" r1 h1x", " r2 h2x"));
+                })
+            .agreeing(range(1, 3), RULES, LONGER)
+            .sparing(2),
         new MarkScope("31q a mark whose terms are changed back is the same", 3)
             .agreeing(range(1, 3), LONGER, RULES)
             .agreeing(range(1, 3), LONGER)
