@@ -1,6 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.testbed.Unchecked;
+import io.redlock.testkit.Budget;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -9,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.LongFunction;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /** Many seeds, one after the other, and what came of them all. */
@@ -100,6 +102,26 @@ final class Campaign {
   /** The longest time for which a name was free while somebody waited for any one of several. */
   long longestFreeNanos() {
     return longestFreeNanos;
+  }
+
+  /**
+   * Returns the first seeds for {@code verify}, the others for CI, unless {@code
+   * simulation.firstSeed} or {@code simulation.seeds}, which is their number, says otherwise.
+   */
+  static List<Long> seeds(int brief, int all) {
+    List<Long> part = Budget.part(LongStream.rangeClosed(1, all).boxed().toList(), brief);
+    return from(part.get(0), part.size());
+  }
+
+  /** Returns so many seeds, unless the properties say otherwise. */
+  static List<Long> seeds(int count) {
+    return from(1, count);
+  }
+
+  private static List<Long> from(long usualFirst, long usualCount) {
+    long first = Long.getLong("simulation.firstSeed", usualFirst);
+    long count = Long.getLong("simulation.seeds", usualCount);
+    return LongStream.range(first, first + count).boxed().toList();
   }
 
   private static long cpuNanos() {

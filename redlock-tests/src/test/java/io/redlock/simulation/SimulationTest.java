@@ -23,19 +23,19 @@ class SimulationTest {
   @Test
   @Tag("budget")
   void nothingIsViolatedInManyRuns() {
-    Campaign.run("any faults", Seeds.of("simulation.seeds", 60, 400), SimPlan::of);
+    Campaign.run("any faults", Campaign.seeds(60, 400), SimPlan::of);
   }
 
   @Test
   @Tag("long")
   void nothingIsViolatedInAHundredThousandRuns() {
-    Campaign.run("any faults", Seeds.of("simulation.seeds", 100_000), SimPlan::of);
+    Campaign.run("any faults", Campaign.seeds(100_000), SimPlan::of);
   }
 
   @Test
   @Tag("budget")
   void nothingIsViolatedWhereLeasesArePassedOn() {
-    List<Long> seeds = Seeds.of("simulation.hotSeeds", 20, 100);
+    List<Long> seeds = Campaign.seeds(20, 100);
     Campaign disturbed = Campaign.run("hot, any faults", seeds, seed -> SimPlan.of(seed).hot());
     assertTrue(disturbed.passed() > disturbed.leases() / 4, "hardly a lease was passed on");
     Campaign calm = Campaign.run("hot, no faults", seeds, seed -> SimPlan.of(seed).hot().only());
