@@ -4,26 +4,37 @@ import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.toMap;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.simulation.SimInvariant;
 import io.redlock.testbed.Unchecked;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 
 /**
- * Histories made by hand, in texts beside the tests. A comment says what a history shows; an empty
- * line ends it. An event is a time in milliseconds, actors, and words as in a journal, or one word
- * that stands for events; several share a line with semicolons between them. Behind an arrow is
- * what is found in all events so far, or what answers a question that stands before the arrow.
+ * Histories made by hand, in texts beside this test: good ones, and bad ones of which each breaks
+ * one invariant. A comment says what a history shows; an empty line ends it. An event is a time in
+ * milliseconds, actors, and words as in a journal, or one word that stands for events; several
+ * share a line with semicolons between them. Behind an arrow is what is found in all events so far,
+ * or what answers a question that stands before the arrow.
  *
  * <p>Times in details are in milliseconds too: {@code 5ms} is a span, {@code +5} is so long after
  * the time of the line, {@code @5} so long after the beginning.
  */
-final class HandMade {
+class VerdictsTest {
+
+  private static final String RUN =
+      "0 harness run nodes=3 maxTtl=1000 skew=100 wallAhead=0 guarded=true keepsTime=true";
 
   private static final long MILLI = 1_000_000;
   private static final long BEGIN = 1_000_000 * MILLI;
@@ -58,15 +69,77 @@ final class HandMade {
           .map(line -> line.split(" \\| ", 2))
           .collect(toMap(line -> line[0], line -> line[1]));
 
-  private HandMade() {}
+  @TestFactory
+  Stream<DynamicTest> historiesOfThisLibraryAreJudged() {
+    return of(
+        "verdicts.txt",
+        (history, question) ->
+            question.equals("unfenced losses")
+                ? verdict(history).unfencedLosses()
+                : invariants(verdict(history)));
+  }
+
+  private static HistoryVerdict verdict(History history) {
+    List<HistoryEvent> events = new ArrayList<>(events(RUN));
+    events.addAll(history.events());
+    return HistoryVerdict.of(new History(events));
+  }
+
+  /** Returns each invariant once, in their order. */
+  private static String invariants(HistoryVerdict verdict) {
+    Map<SimInvariant, Finding> firsts = new TreeMap<>();
+    verdict.findings().forEach(finding -> firsts.putIfAbsent(finding.invariant(), finding));
+    return kinds(List.copyOf(firsts.values()));
+  }
+
+  @Test
+  void eventsReadAsTheyWereWritten() {
+    for (HistoryEvent event : events(RUN + "\n1 c0/0 uses a 1")) {
+      assertEquals(event, HistoryEvent.parse(event.toString()));
+    }
+  }
+
+  /** What is certain is found, what is doubtful is not. */
+  @TestFactory
+  @Tag("chaos")
+  Stream<DynamicTest> historiesOfOtherLibrariesAreJudged() {
+    return of("peer-verdicts.txt", VerdictsTest::answer);
+  }
+
+  private static Object answer(History history, String question) {
+    String[] words = question.split(",? ");
+    return switch (words[0]) {
+      case "found" -> kinds(PeerVerdict.of(history, kinds(words), 0).findings());
+      case "excerpt" -> excerpt(history, kinds(words));
+      case "gap" -> {
+        int tolerates = Integer.parseInt(words[1]);
+        yield PeerVerdict.of(history, kinds(words), tolerates).longestGapNanos();
+      }
+      default -> throw new IllegalArgumentException(question);
+    };
+  }
+
+  /** Returns the kinds to judge: the last word, or all. */
+  private static Set<SimInvariant> kinds(String... words) {
+    return words.length == 3 && words[1].equals("of")
+        ? Set.of(SimInvariant.valueOf(words[2]))
+        : EnumSet.allOf(SimInvariant.class);
+  }
+
+  private static String excerpt(History history, Set<SimInvariant> judged) {
+    Finding finding = PeerVerdict.of(history, judged, 0).findings().get(0);
+    History excerpt = Excerpt.of(history, finding);
+    assertEquals(List.of(finding), PeerVerdict.of(excerpt, judged, 0).findings());
+    return excerpt.events().size() + " events";
+  }
 
   /**
    * Returns a test for each history of a file.
    *
    * @param answer says what is found in a history, by the question before the arrow
    */
-  static Stream<DynamicTest> of(String file, BiFunction<History, String, Object> answer) {
-    String folder = HandMade.class.getPackageName().replace('.', '/');
+  private static Stream<DynamicTest> of(String file, BiFunction<History, String, Object> answer) {
+    String folder = VerdictsTest.class.getPackageName().replace('.', '/');
     Path path = Path.of("src/test/resources", folder, file);
     return Stream.of(Unchecked.io(() -> Files.readString(path)).strip().split("\n\n+"))
         .filter(text -> text.contains("\n")) // not a headline alone
@@ -94,14 +167,14 @@ final class HandMade {
   }
 
   /** Returns the invariants that were violated, each as often as it was, or {@code nothing}. */
-  static String kinds(List<Finding> findings) {
+  private static String kinds(List<Finding> findings) {
     return findings.isEmpty()
         ? "nothing"
         : findings.stream().map(each -> each.invariant().name()).collect(joining(" "));
   }
 
   /** Returns the events of some lines. */
-  static List<HistoryEvent> events(String text) {
+  private static List<HistoryEvent> events(String text) {
     List<HistoryEvent> events = new ArrayList<>();
     for (String line : text.lines().toList()) {
       String[] words = line.strip().split(" +", 3);
