@@ -267,7 +267,7 @@ class BrokenClientsTest {
               scene.client(0).order("0 update 3000");
               Await.until(
                   "it has read and is thinking",
-                  () -> scene.soFar().of("read").findAny().isPresent());
+                  () -> scene.soFar().of("begin").findAny().isPresent());
               scene.clients.get(0).pause();
               scene.client(1).acquire("r0 20000 20000");
               assertEquals("true", scene.client(1).ask("0 update 1"));

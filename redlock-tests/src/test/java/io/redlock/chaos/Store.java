@@ -14,16 +14,10 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What the locks protect: a number per resource, and for readers a pair of numbers, each in two
- * copies. One copy checks fencing tokens, the other takes every write. Knows nothing of leases.
+ * What the locks protect: a pair of numbers per resource, in two copies. One copy checks fencing
+ * tokens, the other takes every write. Knows nothing of leases.
  */
 final class Store implements AutoCloseable {
-
-  private static final class Cell {
-    long highestToken;
-    long fenced;
-    long unfenced;
-  }
 
   /** Two numbers that differ only while they are written, and the columns of the tokens. */
   private static final class Pair {
@@ -33,7 +27,6 @@ final class Store implements AutoCloseable {
     final long[] unfenced = new long[2];
   }
 
-  private final Map<String, Cell> cells = new HashMap<>(); // guarded by this
   private final Map<String, Pair> pairs = new HashMap<>(); // guarded by this
   private final Journal journal;
   private final ServerSocket listener;
@@ -66,8 +59,7 @@ final class Store implements AutoCloseable {
             new BufferedReader(
                 new InputStreamReader(client.getInputStream(), StandardCharsets.US_ASCII))) {
       for (String line = requests.readLine(); line != null; line = requests.readLine()) {
-        String[] request = line.split(" ");
-        String answer = (request[0].endsWith("pair") ? pair(request) : answer(request)) + "\n";
+        String answer = answer(line.split(" ")) + "\n";
         client.getOutputStream().write(answer.getBytes(StandardCharsets.US_ASCII));
       }
     } catch (IOException e) {
@@ -75,40 +67,20 @@ final class Store implements AutoCloseable {
     }
   }
 
-  private synchronized String answer(String[] request) {
-    Cell cell = cells.computeIfAbsent(request[1], resource -> new Cell());
-    long token = Long.parseLong(request[2]);
-    if (request[0].equals("read")) {
-      cell.highestToken = Math.max(cell.highestToken, token);
-      journal.note("store read resource=%s token=%s", request[1], token);
-      return cell.fenced + " " + cell.unfenced;
-    }
-    String outcome = token >= cell.highestToken ? "accepted" : "refused";
-    if (outcome.equals("accepted")) {
-      cell.highestToken = token;
-      cell.fenced = Long.parseLong(request[3]) + 1;
-    }
-    cell.unfenced = Long.parseLong(request[4]) + 1;
-    journal.note(
-        "store write resource=%s token=%s value=%s unfenced=%s fenced=%s",
-        request[1], token, request[3], request[4], outcome);
-    return outcome;
-  }
-
   /** Begins to write a pair, writes one of its numbers, or reads one. */
-  private synchronized String pair(String[] request) {
+  private synchronized String answer(String[] request) {
     Pair pair = pairs.computeIfAbsent(request[1], resource -> new Pair());
     long token = Long.parseLong(request[2]);
     HistoryEvent event =
         HistoryEvent.now("store %s resource=%s token=%s", request[0], request[1], token);
-    if (request[0].equals("begin-pair")) {
+    if (request[0].equals("begin")) {
       pair.written = Math.max(pair.written, token);
       journal.write(event);
       long unfenced = Math.max(pair.unfenced[0], pair.unfenced[1]);
       return Math.max(pair.fenced[0], pair.fenced[1]) + " " + unfenced;
     }
     int half = Integer.parseInt(request[3]);
-    boolean writes = request[0].equals("write-pair");
+    boolean writes = request[0].equals("write");
     boolean accepted = token >= pair.written && (!writes || token >= pair.readBy);
     event.details().put("half", request[3]);
     event.details().put("fenced", accepted ? "accepted" : "refused");

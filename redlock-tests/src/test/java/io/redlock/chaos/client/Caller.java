@@ -183,49 +183,45 @@ final class Caller implements AutoCloseable {
     return false;
   }
 
-  /** Reads what the lease protects, takes its time, and writes one more: careless of the lease. */
+  /**
+   * Adds one to both numbers of what the lease protects, or reads them if it is shared: careless of
+   * the lease.
+   *
+   * @param thinking what it takes altogether
+   */
   boolean update(Duration thinking) {
     Lease held = held();
     boolean all = true;
     for (String resource : held.resources()) {
-      StoreClient.Read read = store.read(resource, held.fencingToken());
-      LockSupport.parkNanos(thinking.toNanos());
-      boolean accepted = store.write(resource, held.fencingToken(), read);
-      if (accepted) {
-        journal.note("%s confirmed resource=%s token=%s", name, resource, held.fencingToken());
-      }
-      all &= accepted;
+      all &= held.isShared() ? read(held, resource, thinking) : write(held, resource, thinking);
     }
     return all;
   }
 
-  /**
-   * Reads a pair of numbers, or adds one to both: careless of the lease.
-   *
-   * @param thinking the time between the first number and the second
-   */
-  boolean pair(Duration thinking) {
-    Lease held = held();
-    return held.isShared() ? readPair(held, thinking) : writePair(held, thinking);
+  private boolean write(Lease held, String resource, Duration thinking) {
+    long token = held.fencingToken();
+    StoreClient.Begun begun = store.begin(resource, token);
+    LockSupport.parkNanos(thinking.toNanos() / 2);
+    boolean first = store.write(resource, token, 0, begun);
+    LockSupport.parkNanos(thinking.toNanos() / 2);
+    boolean accepted = store.write(resource, token, 1, begun) && first;
+    if (accepted) {
+      journal.note("%s confirmed resource=%s token=%s", name, resource, token);
+    }
+    return accepted;
   }
 
-  private boolean writePair(Lease held, Duration thinking) {
-    StoreClient.Read begun = store.beginPair(held.resource(), held.fencingToken());
-    boolean first = store.writePair(held.resource(), held.fencingToken(), 0, begun);
+  private boolean read(Lease held, String resource, Duration thinking) {
+    long token = held.fencingToken();
+    StoreClient.Glance first = store.read(resource, token, 0);
     LockSupport.parkNanos(thinking.toNanos());
-    return store.writePair(held.resource(), held.fencingToken(), 1, begun) && first;
-  }
-
-  private boolean readPair(Lease held, Duration thinking) {
-    StoreClient.Glance first = store.readPair(held.resource(), held.fencingToken(), 0);
-    LockSupport.parkNanos(thinking.toNanos());
-    StoreClient.Glance second = store.readPair(held.resource(), held.fencingToken(), 1);
+    StoreClient.Glance second = store.read(resource, token, 1);
     boolean accepted = first.accepted() && second.accepted();
     journal.note(
         "%s saw resource=%s token=%s accepted=%s fenced=%s unfenced=%s",
         name,
-        held.resource(),
-        held.fencingToken(),
+        resource,
+        token,
         accepted,
         first.fenced() + "," + second.fenced(),
         first.unfenced() + "," + second.unfenced());

@@ -20,8 +20,7 @@ import java.util.stream.Collectors;
  * <pre>
  * 0 acquire r0 2000 500    → 0 acquire true      ttl and wait in ms
  * 0 acquire … shared       → the same for a shared lease
- * 0 update 100             → 0 update true       ms between reading and writing
- * 0 pair 100               → 0 pair true         ms between two numbers, read or written
+ * 0 update 100             → 0 update true       ms in which two numbers are written, or read
  * 0 look | extend | release | forget
  * 0 must r0 2000 9000      → an acquire that has to succeed
  * 0 work 4711 5000 2 800   → seed, for how many ms, resources, ttl in ms
@@ -125,7 +124,6 @@ public final class ClientMain extends ClientProgram {
     return switch (words.get(1)) {
       case "acquire", "must" -> acquire(caller, words);
       case "update" -> caller.update(millis(words.get(2)));
-      case "pair" -> caller.pair(millis(words.get(2)));
       case "look" -> caller.look();
       case "extend" -> caller.extend();
       case "release" -> caller.release();

@@ -13,8 +13,11 @@ import java.nio.charset.StandardCharsets;
 /** One caller's connection to what the locks protect. Not thread-safe. */
 public final class StoreClient implements AutoCloseable {
 
-  /** Both copies as they were read, to write one more. */
-  public record Read(long fenced, long unfenced) {}
+  /** Both copies when a write began, which adds one. */
+  public record Begun(long fenced, long unfenced) {}
+
+  /** What one number of a pair was, and whether the copy that checks tokens let it be read. */
+  public record Glance(boolean accepted, long fenced, long unfenced) {}
 
   private final Socket socket;
   private final BufferedReader answers;
@@ -26,38 +29,21 @@ public final class StoreClient implements AutoCloseable {
     answers = new BufferedReader(new InputStreamReader(in, StandardCharsets.US_ASCII));
   }
 
-  public Read read(String resource, long token) {
-    String[] values = ask("read " + resource + " " + token).split(" ");
-    return new Read(Long.parseLong(values[0]), Long.parseLong(values[1]));
-  }
-
-  /** Writes both copies; says whether the one that checks tokens took it. */
-  public boolean write(String resource, long token, Read read) {
-    String request = "write " + resource + " " + token + " " + read.fenced + " " + read.unfenced;
-    return ask(request).equals("accepted");
-  }
-
-  /** What one number of a pair was, and whether the copy that checks tokens let it be read. */
-  public record Glance(boolean accepted, long fenced, long unfenced) {}
-
   /** Returns the highest numbers of both copies of a pair, to write the next. */
-  public Read beginPair(String resource, long token) {
-    String[] values = ask("begin-pair " + resource + " " + token).split(" ");
-    return new Read(Long.parseLong(values[0]), Long.parseLong(values[1]));
+  public Begun begin(String resource, long token) {
+    String[] values = ask("begin " + resource + " " + token).split(" ");
+    return new Begun(Long.parseLong(values[0]), Long.parseLong(values[1]));
   }
 
   /** Writes one number of a pair; says whether the copy that checks tokens took it. */
-  public boolean writePair(String resource, long token, int half, Read begun) {
-    return half("write-pair", resource, token, half + next(begun)).accepted();
-  }
-
-  private static String next(Read begun) {
-    return " " + (begun.fenced() + 1) + " " + (begun.unfenced() + 1);
+  public boolean write(String resource, long token, int half, Begun begun) {
+    String next = " " + (begun.fenced + 1) + " " + (begun.unfenced + 1);
+    return half("write", resource, token, half + next).accepted();
   }
 
   /** Reads one number of a pair. */
-  public Glance readPair(String resource, long token, int half) {
-    return half("read-pair", resource, token, Integer.toString(half));
+  public Glance read(String resource, long token, int half) {
+    return half("read", resource, token, Integer.toString(half));
   }
 
   private Glance half(String command, String resource, long token, String rest) {

@@ -10,7 +10,6 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /** What a caller does all day, drawn from a seed: asks, works, looks, extends, gives back. */
@@ -46,7 +45,7 @@ final class Workload {
   }
 
   void runFor(Duration span) throws InterruptedException {
-    repeat(span, () -> once(request(), caller::update));
+    repeat(span, () -> once(request()));
   }
 
   /** Waits in one queue with the others of its process, and works at once, for this long. */
@@ -65,11 +64,11 @@ final class Workload {
   /** Asks for any one of the resources for this long. */
   void shareFor(Duration span) throws InterruptedException {
     List<String> names = IntStream.range(0, resources).mapToObj(number -> "r" + number).toList();
-    repeat(span, () -> once(waitOrRenew(LeaseRequest.anyOf(names, ttl())), caller::update));
+    repeat(span, () -> once(waitOrRenew(LeaseRequest.anyOf(names, ttl()))));
   }
 
   /**
-   * Reads pairs of numbers four times of five, and writes them otherwise, for this long.
+   * Reads four times of five, and writes otherwise, for this long.
    *
    * @param isFair whether writers wait in turn
    */
@@ -80,7 +79,7 @@ final class Workload {
           boolean isShared = percent(80);
           LeaseRequest request = waitOrRenew(LeaseRequest.of(name(), ttl()));
           request = isShared ? request.shared() : request;
-          once((isShared ? percent(20) : isFair) ? request.fair() : request, caller::pair);
+          once((isShared ? percent(20) : isFair) ? request.fair() : request);
         });
   }
 
@@ -111,14 +110,14 @@ final class Workload {
     }
   }
 
-  private void once(LeaseRequest request, Consumer<Duration> work) throws InterruptedException {
+  private void once(LeaseRequest request) throws InterruptedException {
     if (!caller.acquire(request, Map.of())) {
       return;
     }
     int steps = random.nextInt(4);
     for (int i = 0; i < steps; i++) {
       if (percent(60)) {
-        work.accept(Duration.ofMillis(random.nextLong(1 + ttlMillis / 20)));
+        caller.update(Duration.ofMillis(random.nextLong(1 + ttlMillis / 20)));
       } else if (percent(50)) {
         caller.extend();
       } else {

@@ -8,29 +8,22 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * I4: where the store checks tokens, it loses no update, and nobody sees an update of a pair in
- * part, unless its writer never finished it. The store wrote down each request that reached it, in
- * order; here they are done once more.
+ * I4: where the store checks tokens, it loses no update of a pair of numbers, and nobody sees one
+ * in part, unless its writer never finished it. The store wrote down each request that reached it,
+ * in order; here they are done once more.
  */
 final class StoreRules {
-
-  private static final class Cell {
-    long highestToken;
-    long fenced;
-    long unfenced;
-    long confirmed;
-  }
 
   private static final class Pair {
     long written;
     long readBy;
+    long confirmed;
     final long[] fenced = new long[2];
     final Set<Long> finished = new HashSet<>();
     final Set<Long> finishedUnfenced = new HashSet<>();
     final long[] unfenced = new long[2];
   }
 
-  private final Map<String, Cell> cells = new HashMap<>();
   private final Map<String, Pair> pairs = new HashMap<>();
   private final Findings findings;
   private long unfencedLosses;
@@ -44,53 +37,28 @@ final class StoreRules {
     StoreRules rules = new StoreRules(findings);
     for (HistoryEvent event : history.events()) {
       switch (event.kind()) {
-        case "read" -> rules.cell(event).highestToken = rules.highestToken(event);
-        case "write" -> rules.write(rules.cell(event), event);
-        case "confirmed" -> rules.cell(event).confirmed++;
-        case "begin-pair", "write-pair", "read-pair" -> rules.again(rules.pair(event), event);
+        case "begin", "write", "read" -> rules.again(rules.pair(event), event);
+        case "confirmed" -> rules.pair(event).confirmed++;
         default -> {}
       }
     }
     history.of("saw").forEach(rules::saw); // now that it is known what was finished
-    rules.cells.forEach((resource, cell) -> rules.confirmed(resource, cell, history));
+    rules.pairs.forEach((resource, pair) -> rules.confirmed(resource, pair, history));
     return rules.unfencedLosses;
-  }
-
-  private Cell cell(HistoryEvent event) {
-    return cells.computeIfAbsent(event.text("resource"), resource -> new Cell());
   }
 
   private Pair pair(HistoryEvent event) {
     return pairs.computeIfAbsent(event.text("resource"), resource -> new Pair());
   }
 
-  private long highestToken(HistoryEvent event) {
-    return Math.max(cell(event).highestToken, event.number("token"));
-  }
-
-  private void confirmed(String resource, Cell cell, History history) {
-    if (cell.fenced < cell.confirmed) {
+  private void confirmed(String resource, Pair pair, History history) {
+    long there = highest(pair.fenced);
+    if (there < pair.confirmed) {
       String what =
           String.format(
-              Locale.ROOT,
-              "%s: %s updates confirmed, %s there",
-              resource,
-              cell.confirmed,
-              cell.fenced);
+              Locale.ROOT, "%s: %s updates confirmed, %s there", resource, pair.confirmed, there);
       findings.add(SimInvariant.I4, history.endNanos(), what);
     }
-  }
-
-  private void write(Cell cell, HistoryEvent write) {
-    if (isAccepted(write, write.number("token") >= cell.highestToken)) {
-      if (write.number("value") != cell.fenced) {
-        found(write, "an update is undone: " + write);
-      }
-      cell.fenced = write.number("value") + 1;
-    }
-    cell.highestToken = highestToken(write);
-    unfencedLosses += write.number("unfenced") == cell.unfenced ? 0 : 1;
-    cell.unfenced = write.number("unfenced") + 1;
   }
 
   /** Whether the store did what was asked of the copy that checks tokens, as it had to. */
@@ -104,11 +72,11 @@ final class StoreRules {
 
   private void again(Pair pair, HistoryEvent event) {
     long token = event.number("token");
-    if (event.is("begin-pair")) {
+    if (event.is("begin")) {
       pair.written = Math.max(pair.written, token);
       return;
     }
-    boolean writes = event.is("write-pair");
+    boolean writes = event.is("write");
     boolean due = token >= pair.written && (!writes || token >= pair.readBy);
     boolean accepted = isAccepted(event, due);
     if (writes) {
@@ -122,8 +90,7 @@ final class StoreRules {
     int half = (int) write.number("half");
     if (accepted) {
       long value = write.number("value");
-      long due = half == 0 ? Math.max(pair.fenced[0], pair.fenced[1]) + 1 : pair.fenced[0];
-      if (value != due) {
+      if (value != due(pair.fenced, half)) {
         found(write, "an update is undone: " + write);
       }
       pair.written = write.number("token");
@@ -132,10 +99,20 @@ final class StoreRules {
         pair.finished.add(value);
       }
     }
+    unfencedLosses += write.number("unfenced") == due(pair.unfenced, half) ? 0 : 1;
     pair.unfenced[half] = write.number("unfenced");
     if (pair.unfenced[0] == pair.unfenced[1]) {
       pair.finishedUnfenced.add(pair.unfenced[half]);
     }
+  }
+
+  /** What is written next if nothing is lost. */
+  private static long due(long[] copy, int half) {
+    return half == 0 ? highest(copy) + 1 : copy[0];
+  }
+
+  private static long highest(long[] copy) {
+    return Math.max(copy[0], copy[1]);
   }
 
   private void saw(HistoryEvent event) {

@@ -62,8 +62,8 @@ class VerdictsTest {
       | +0 $0 leaves own$1 $1
       pulses | +0 $0 acquires-own $1 | +50 $0 extend token=$1 within=100 \
       | +60 $0 extended token=$1 from=+0 left=900ms
-      writes | +0 $0 write resource=r0 token=$1 value=$2 unfenced=$2 fenced=$3
-      pair | +0 $0 $1-pair resource=r0 token=$2 half=$3 value=$4 unfenced=$4 fenced=$5
+      half | +0 $0 $1 resource=r0 token=$2 half=$3 value=$4 unfenced=$4 fenced=$5
+      writes | +0 $0 half write $1 0 $2 $3 | +0 $0 half write $1 1 $2 $3
       """
           .lines()
           .map(line -> line.split(" \\| ", 2))

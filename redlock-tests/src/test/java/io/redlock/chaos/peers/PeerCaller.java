@@ -145,12 +145,14 @@ final class PeerCaller implements AutoCloseable {
     return leftNanos > 0;
   }
 
-  /** Reads, takes its time, looks at its lock, and writes one more if the lock is still good. */
+  /** Reads, takes its time, and adds one to both numbers if the lock is still good. */
   private void update(String resource, long thinkingMillis) {
     long token = held().token().orElse(0);
-    StoreClient.Read read = store.read(resource, token);
+    StoreClient.Begun begun = store.begin(resource, token);
     LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(thinkingMillis));
-    if (look() && store.write(resource, token, read)) {
+    if (look()
+        && store.write(resource, token, 0, begun)
+        && store.write(resource, token, 1, begun)) {
       journal.note("%s confirmed resource=%s token=%s", name, resource, token);
     }
   }
