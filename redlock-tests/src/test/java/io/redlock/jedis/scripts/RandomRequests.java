@@ -17,7 +17,7 @@ import java.util.SplittableRandom;
  * Requests that meet each other: few names, few owners, tokens and pauses that lie at the edges of
  * what a server compares them with.
  */
-final class RandomRequests {
+public final class RandomRequests {
 
   private static final List<String> NAMES = List.of("a", "b", "c", "d", "ü/{e} 5");
   private static final List<String> OWNERS = List.of("alice", "bob@host", "carol");
@@ -30,7 +30,7 @@ final class RandomRequests {
   private final long skewMicros;
   private final Map<String, Long> lastTokens = new HashMap<>(); // by owner
 
-  RandomRequests(long seed, InMemoryServer server, long skewMicros) {
+  public RandomRequests(long seed, InMemoryServer server, long skewMicros) {
     random = new SplittableRandom(seed);
     this.server = server;
     this.skewMicros = skewMicros;
@@ -40,7 +40,8 @@ final class RandomRequests {
     return NAMES;
   }
 
-  String name() {
+  /** Returns one of the names. */
+  public String name() {
     return oneOf(NAMES.toArray(new String[0]));
   }
 
@@ -52,7 +53,8 @@ final class RandomRequests {
     return TTLS_MILLIS[random.nextInt(TTLS_MILLIS.length)];
   }
 
-  boolean percent(int share) {
+  /** Returns true so many times in a hundred. */
+  public boolean percent(int share) {
     return random.nextInt(100) < share;
   }
 
@@ -60,8 +62,9 @@ final class RandomRequests {
     return random.nextInt(bound);
   }
 
+  /** Returns one of these. */
   @SafeVarargs
-  final <T> T oneOf(T... choices) {
+  public final <T> T oneOf(T... choices) {
     return choices[random.nextInt(choices.length)];
   }
 
@@ -70,7 +73,7 @@ final class RandomRequests {
   }
 
   /** How long until something happens again: none, some, or up to the end of some key's life. */
-  Duration pause() {
+  public Duration pause() {
     long nowMicros = server.nowMicros();
     Cell cell = server.cell(name());
     List<Reader> readers = cell.reading().all();
@@ -97,7 +100,7 @@ final class RandomRequests {
    *
    * @param queues whether fair ones may be among them
    */
-  NodeRequest request(boolean queues) {
+  public NodeRequest request(boolean queues) {
     NodeRequest request = exclusive(queues);
     return request.names().size() == 1 && percent(50) ? shared(request) : request;
   }
