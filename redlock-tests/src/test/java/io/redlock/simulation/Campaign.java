@@ -29,12 +29,12 @@ final class Campaign {
   private long simulatedNanos;
   private long heldNanos;
   private long unfencedLosses;
-  private long leases;
-  private long reads;
   private long served;
-  private long queued;
-  private long passed;
-  private long longestFreeNanos;
+  long leases;
+  long reads; // leases to read
+  long queued; // callers that had to wait in turn
+  long passed; // leases that another caller of the process passed on
+  long longestFreeNanos; // of a name while somebody waited for any one of several
 
   private Campaign(String what, LongFunction<SimPlan> plans) {
     this.what = what;
@@ -70,38 +70,14 @@ final class Campaign {
     heldNanos += checker.holds.all().stream().mapToLong(SimHold::heldNanos).sum();
     unfencedLosses += checker.unfencedLosses();
     leases += checker.holds.all().size();
-    reads += checker.readers.reads();
+    reads += checker.waits.reads();
     served += checker.fair.served();
     queued += checker.fair.queued();
     passed += checker.holds.passed();
-    longestFreeNanos = Math.max(longestFreeNanos, checker.permits.longestFreeNanos());
+    longestFreeNanos = Math.max(longestFreeNanos, checker.waits.longestFreeNanos());
     if (++seeds % SEEDS_PER_REPORT == 0) {
       System.out.println(summary());
     }
-  }
-
-  long leases() {
-    return leases;
-  }
-
-  /** How many leases were to read. */
-  long reads() {
-    return reads;
-  }
-
-  /** How many callers had to wait in turn. */
-  long queued() {
-    return queued;
-  }
-
-  /** How many leases were passed on from another caller of the process. */
-  long passed() {
-    return passed;
-  }
-
-  /** The longest time for which a name was free while somebody waited for any one of several. */
-  long longestFreeNanos() {
-    return longestFreeNanos;
   }
 
   /**

@@ -19,11 +19,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Tag("search")
 class CampaignSimulationTest {
 
-  private static final Figure WAIT_IN_TURN = new Figure("waits in turn", Campaign::queued, 1);
-  private static final Figure READ = new Figure("reads", Campaign::reads, 5);
-  private static final Figure WORK = new Figure("works", Campaign::leases, 50);
+  private static final Figure WAIT_IN_TURN = new Figure("waits in turn", it -> it.queued, 1);
+  private static final Figure READ = new Figure("reads", it -> it.reads, 5);
+  private static final Figure WORK = new Figure("works", it -> it.leases, 50);
   private static final Figure WAIT_FOR_ANY =
-      new Figure("waits while a name is free", Campaign::longestFreeNanos, 0);
+      new Figure("waits while a name is free", it -> it.longestFreeNanos, 0);
 
   /** What happens more often than so many times a seed. */
   private record Figure(String what, ToLongFunction<Campaign> count, int leastPerSeed) {}

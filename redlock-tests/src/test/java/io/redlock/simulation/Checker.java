@@ -16,8 +16,7 @@ final class Checker {
   final LaneChecks lanes;
   final WorkChecks work;
   final ServiceChecks service;
-  final PermitChecks permits;
-  final ReadChecks readers;
+  final WaitChecks waits;
   private final SimWorld world;
   private final WellClients well;
   private final Map<String, ProtectedResource> resources = new TreeMap<>();
@@ -32,8 +31,7 @@ final class Checker {
     lanes = new LaneChecks(world);
     work = new WorkChecks(world);
     service = new ServiceChecks(world, well);
-    permits = new PermitChecks(world, well);
-    readers = new ReadChecks(world, well);
+    waits = new WaitChecks(world, well);
   }
 
   /** Looks at intervals, until it is calm, whether those are served who should be. */
@@ -45,12 +43,7 @@ final class Checker {
     if (world.plan.hasPulse()) {
       service.judge();
     }
-    if (world.plan.permits) {
-      permits.judge();
-    }
-    if (world.plan.sharedPercent > 0) {
-      readers.judge();
-    }
+    waits.judge();
     world.after(LOOK_NANOS, this::watch);
   }
 

@@ -324,9 +324,9 @@ class CheckerTest {
             assertEquals(NodeReply.GRANTED, server.execute(grant, Known.NOTHING));
           }
         }
-        case "wait" -> checker.permits.waits(process("c"));
-        case "wait-no-longer" -> checker.permits.waitsNoLonger(process("c"));
-        case "acquired" -> checker.permits.acquired(List.of(words[1]));
+        case "wait" -> checker.waits.waits(process("c"));
+        case "wait-no-longer" -> checker.waits.waitsNoLonger(process("c"));
+        case "acquired" -> checker.waits.acquired(List.of(words[1]), false);
         default -> world.servers.get((int) number(words, 1)).pause();
       }
     }

@@ -165,15 +165,15 @@ final class Session {
       goOn();
       return;
     }
-    checker.permits.waits(process);
-    ReadChecks.Call reads =
+    checker.waits.waits(process);
+    WaitChecks.Reader reads =
         request.isShared()
-            ? checker.readers.waits(process, request.resources().iterator().next())
+            ? checker.waits.waitsToRead(process, request.resources().iterator().next())
             : null;
     future.whenComplete(
         (result, failure) -> {
           call.done();
-          checker.permits.waitsNoLonger(process);
+          checker.waits.waitsNoLonger(process);
           if (reads != null) {
             reads.done(result != null && result.lease().isPresent());
           }
@@ -203,10 +203,7 @@ final class Session {
 
   private void hold(LeaseRequest request, Lease lease) {
     SimHold hold = checker.holds.acquired(process, lease);
-    checker.permits.acquired(hold.names);
-    if (!lease.isShared()) {
-      hold.names.forEach(checker.readers::written);
-    }
+    checker.waits.acquired(hold.names, lease.isShared());
     if (request.renewFor().isEmpty()) {
       lease.ended().thenAccept(end -> checker.work.ended(hold, !end.lost()));
     }
