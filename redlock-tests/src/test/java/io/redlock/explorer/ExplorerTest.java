@@ -172,7 +172,7 @@ class ExplorerTest {
             .extensions(1)
             .cuts(1)
             .copies(1),
-        driven("1 release that is repeated, 3 shortages", 1, 4).shortages(3),
+        driven("1 release that is repeated, 3 shortages", 1, 4).with(scope -> scope.shortages = 3),
         driven("1 lease that is renewed", 4, 5).renewed(3).extensions(2),
         driven("1 lease that is renewed, a cut", 4, 3).renewed(3).extensions(1).cuts(1),
         driven("1 lease that is confirmed, a loss of data", 2, 3).losses(1, 2).extensions(1),
@@ -180,7 +180,9 @@ class ExplorerTest {
         crowd("3 fair waiters", 1, 1, 1),
         crowd("2 fair waiters, one tries twice, held at first", 2, 1).heldAtFirst(),
         crowd("2 fair waiters that may die, a copied request", 1, 1).waitersDie().copies(1),
-        crowd("2 fair leases, tickets of a tick", 1, 1).ticketTicks(1).horizon(3),
+        crowd("2 fair leases, tickets of a tick", 1, 1)
+            .with(scope -> scope.ticketTicks = 1)
+            .horizon(3),
         sets("2 overlapping sets, 2 rounds", AB, BC).rounds(2),
         sets("2 overlapping sets, a cut", AB, BC).aheadMicros(0).cuts(1),
         passing("2 leases that are passed on"),
@@ -192,7 +194,9 @@ class ExplorerTest {
             .aheadMicros(0, 2)
             .grantTicks(2)
             .horizon(2),
-        passing("2 leases that are passed on, a withdrawal").aheadMicros(0, 2).withdrawals(1),
+        passing("2 leases that are passed on, a withdrawal")
+            .aheadMicros(0, 2)
+            .with(scope -> scope.withdrawals = 1),
         passing("1 lease that is passed on and confirmed, a loss of data")
             .attempts(1)
             .aheadMicros(0)
@@ -249,7 +253,10 @@ class ExplorerTest {
         crowd("2 fair waiters that may die, a cut", 1, 1).waitersDie().cuts(1),
         Scope.of("2 fair waiters, held at first").fair(1, 1).heldAtFirst(),
         crowd("2 fair waiters, both try twice, held at first", 2, 2).heldAtFirst(),
-        Scope.of("2 fair leases that may lose patience").fair(1, 1).ticketTicks(1).horizon(2),
+        Scope.of("2 fair leases that may lose patience")
+            .fair(1, 1)
+            .with(scope -> scope.ticketTicks = 1)
+            .horizon(2),
         crowd("3 fair waiters, held at first", 1, 1, 1).heldAtFirst(),
         Scope.of("2 fair waiters that may lose patience, a cut").fair(1, 1).cuts(1));
   }

@@ -66,11 +66,11 @@ class ExplorerVariantsTest {
             .without(ExplorerInvariant.I2),
         brief("02a the wall clock alone decides")
             .clients(BrokenClient.TRUSTS_THE_WALL_CLOCK)
-            .clockFaults(1)
+            .with(scope -> scope.clockFaults = 1)
             .without(ExplorerInvariant.I2),
         brief("02b the monotonic clock alone decides")
             .clients(BrokenClient.TRUSTS_THE_MONOTONIC_CLOCK)
-            .clockFaults(1)
+            .with(scope -> scope.clockFaults = 1)
             .without(ExplorerInvariant.I2),
         timed("03a no allowance for drift")
             .drift(10_000, 10_000)
@@ -80,7 +80,7 @@ class ExplorerVariantsTest {
         timed("04a half of the nodes are a quorum").clients(BrokenClient.COUNTS_HALF),
         timed("04b an error counts as a yes").clients(BrokenClient.COUNTS_ERRORS).cuts(2),
         timed("04c a node counts twice").clients(BrokenClient.COUNTS_TWICE),
-        timed("05 a retry uses the owner id again").reusedOwner().cuts(1),
+        timed("05 a retry uses the owner id again").with(scope -> scope.reusesOwner = true).cuts(1),
         timed("06 a release skips nodes that did not answer")
             .clients(BrokenClient.RELEASES_WHERE_GRANTED)
             .cuts(1),
@@ -112,21 +112,23 @@ class ExplorerVariantsTest {
             .rounds(2)
             .nodes(BrokenNode.FORGETTING_HIGHER_TOKENS),
         untimed("11c tokens are compared as text")
-            .startMicros(9)
+            .with(scope -> scope.startMicros = 9)
             .aheadMicros(0, 1)
             .nodes(BrokenNode.COMPARING_TEXT),
         untimed("11d counters are printed as doubles")
-            .startMicros(1_000_050)
+            .with(scope -> scope.startMicros = 1_000_050)
             .nodes(BrokenNode.PRINTING_DOUBLES),
         untimed("12a a release deletes the counter").nodes(BrokenNode.RELEASING_COUNTERS),
         brief("12b a counter that is ahead runs out before the time has come")
             .nodes(BrokenNode.FORGETTING_THE_LEAD)
             .aheadMicros(0, 40_000)
             .horizon(2)
-            .retentionTicks(1),
+            .with(scope -> scope.retentionMillis = scope.millis(1)),
         lossy("13a a node votes as soon as it is back").abstainingOnlyFor(0),
         lossy("13b a node abstains a little too short").abstainingOnlyFor(1),
-        brief("13d tokens are counted, and not told by a clock").countedTokens().losses(1, 1),
+        brief("13d tokens are counted, and not told by a clock")
+            .with(scope -> scope.countsTokens = true)
+            .losses(1, 1),
         internals("15c a release deletes whatever is there").nodes(BrokenNode.RELEASING_ANYBODY),
         timed("18a an extend shortens the key")
             .nodes(BrokenNode.SHORTENING_BY_EXTENDS)
@@ -152,8 +154,9 @@ class ExplorerVariantsTest {
         timed("21 the release forgets what an extend may have left")
             .clients(BrokenClient.FORGETS_EXTENDS)
             .extensions(1)
-            .withdrawals(1),
-        lossy("22 a node that was replaced keeps its birth").unnoticedLosses(),
+            .with(scope -> scope.withdrawals = 1),
+        lossy("22 a node that was replaced keeps its birth")
+            .with(scope -> scope.lossIsNoticed = false),
         timed("23 an extend counts after the deadline")
             .clients(BrokenClient.EXTENDS_WHAT_IS_OVER)
             .extensions(1),

@@ -13,6 +13,7 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /**
@@ -41,22 +42,30 @@ final class Scope {
   int horizon;
   int[] aheadMicros = {0};
   int skewMicros = 1_000_000;
-  long startMicros = 1_000_000;
-  long retentionMillis = FOREVER_MILLIS;
+  long startMicros = 1_000_000; // what clocks show at the beginning
+  long retentionMillis = FOREVER_MILLIS; // for which counters are kept
+
+  /** Clients count tokens up from what nodes tell them, and look at no clock for it. */
+  boolean countsTokens;
 
   int cuts;
   int copies;
-  int withdrawals;
+  int withdrawals; // of requests, before they were sent
   int losses;
-  int shortages;
+  int shortages; // requests that find a node out of memory
   int passes;
+
+  /** How often a client is suspended, its monotonic clock with it, or its wall clock set back. */
   int clockFaults;
+
   long gainMicros;
   boolean isAheadAtFirst;
   long driftMicros;
   int quarantineTicks;
   int neededQuarantineTicks;
-  boolean lossIsNoticed = true;
+  boolean lossIsNoticed = true; // else nodes lose their data and keep their birth
+
+  /** Tries every moment even for what makes no difference, as {@link Settling} has it. */
   boolean everyDelay;
 
   boolean waitersDie;
@@ -71,7 +80,7 @@ final class Scope {
   boolean isDriven;
   private int heldTicks;
 
-  private int ticketTicks;
+  int ticketTicks; // for which nodes keep a ticket, if not for as long as they are asked to
   private int[] waiters = {};
   private int[][] sets = {};
   private List<Mode> modes = List.of();
@@ -79,8 +88,7 @@ final class Scope {
   private int names = 1;
   private boolean heldAtFirst;
   private long[] countersAtFirst = new long[NODES];
-  private boolean reusesOwner;
-  private boolean countsTokens;
+  boolean reusesOwner; // the second attempt is the first client's retry, under the same owner id
   private NodeRules nodeRules = NodeModel::new;
   private ClientRules clientRules = ExplorerRules::new;
   private ClientRules readerRules = ExplorerRules::new;
@@ -215,12 +223,6 @@ final class Scope {
     return this;
   }
 
-  /** For how long nodes keep a ticket, instead of as long as they are asked to. */
-  Scope ticketTicks(int ticks) {
-    ticketTicks = ticks;
-    return this;
-  }
-
   /** So many acquire rounds in each attempt at most. */
   Scope rounds(int most) {
     rounds = most;
@@ -268,27 +270,9 @@ final class Scope {
     return new NodeModel(skewMicros, retentionMillis).isFar(counter, micros(horizon));
   }
 
-  /** What clocks show at the beginning. */
-  Scope startMicros(long micros) {
-    startMicros = micros;
-    return this;
-  }
-
-  /** Clients count tokens up from what nodes tell them, and look at no clock for it. */
-  Scope countedTokens() {
-    countsTokens = true;
-    return this;
-  }
-
   /** What a client's first proposal is drawn from. */
   long proposedMicros(int now) {
     return micros(countsTokens ? 0 : now);
-  }
-
-  /** For how long counters are kept, where it matters. */
-  Scope retentionTicks(int ticks) {
-    retentionMillis = ticks * TICK_MILLIS;
-    return this;
   }
 
   /** How often a connection breaks; what was on its way may be executed whenever, or never. */
@@ -324,12 +308,6 @@ final class Scope {
     return new Deadline(nanos(heldTicks), micros(heldTicks));
   }
 
-  /** How many requests are withdrawn before they were sent. */
-  Scope withdrawals(int most) {
-    withdrawals = most;
-    return this;
-  }
-
   /** How often a node loses all it knows, and for how long it abstains then. */
   Scope losses(int most, int abstainTicks) {
     losses = most;
@@ -344,29 +322,9 @@ final class Scope {
     return this;
   }
 
-  /** Nodes lose their data and keep their birth. */
-  Scope unnoticedLosses() {
-    lossIsNoticed = false;
-    return this;
-  }
-
-  /** How many requests find a node out of memory. */
-  Scope shortages(int most) {
-    shortages = most;
-    return this;
-  }
-
   /** How often a lease is passed on. */
   Scope passes(int most) {
     passes = most;
-    return this;
-  }
-
-  /**
-   * How often a client is suspended, its monotonic clock with it, or has its wall clock set back.
-   */
-  Scope clockFaults(int most) {
-    clockFaults = most;
     return this;
   }
 
@@ -384,15 +342,9 @@ final class Scope {
     return this;
   }
 
-  /** Tries every moment even for what makes no difference, as {@link Settling} has it. */
-  Scope everyDelay() {
-    everyDelay = true;
-    return this;
-  }
-
-  /** The second attempt is the first client's retry, under the same owner id. */
-  Scope reusedOwner() {
-    reusesOwner = true;
+  /** Changes what is changed seldom. */
+  Scope with(Consumer<Scope> change) {
+    change.accept(this);
     return this;
   }
 

@@ -60,7 +60,8 @@ class SettlingTest {
     Set<String> settled = new HashSet<>();
     Set<String> every = new HashSet<>();
     Result fast = Explorer.search(scope.get(), MOST_STATES, view(settled));
-    Result slow = Explorer.search(scope.get().everyDelay(), MOST_STATES, view(every));
+    Result slow =
+        Explorer.search(scope.get().with(it -> it.everyDelay = true), MOST_STATES, view(every));
     assertTrue(fast.isExhausted() && slow.isExhausted(), fast + "\n" + slow);
     assertTrue(fast.states() < slow.states(), fast + "\n" + slow);
     assertEquals(Set.of(), without(every, settled), "never seen when settled");
