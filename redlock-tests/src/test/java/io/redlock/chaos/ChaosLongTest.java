@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Schedules and random mixes for as long as wished: {@code -Dchaos.minutes=30}, from the seed
- * {@code -Dchaos.seed=N} on. Keeps the histories and pictures of the runs that found something.
+ * {@code -Dchaos.seed=N} on. Keeps the histories of the runs that found something.
  */
 @RequiresRedis
 @Tag("long")

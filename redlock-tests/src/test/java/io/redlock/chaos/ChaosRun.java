@@ -1,18 +1,19 @@
 package io.redlock.chaos;
 
+import io.redlock.chaos.history.Excerpt;
 import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryVerdict;
-import io.redlock.chaos.picture.Picture;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** One run of a schedule with one seed: begun, struck, healed, checked and drawn. */
+/** One run of a schedule with one seed: begun, struck, healed and checked. */
 final class ChaosRun {
 
-  /** Where histories and pictures go, a folder a run. */
+  /** Where histories go, a folder a run. */
   static final Path FOLDER = Path.of("target", "chaos");
 
   /** What came of a run. */
@@ -51,7 +52,7 @@ final class ChaosRun {
           took.toMillis() / 1e3);
     }
 
-    /** What was found, and how to see it again. */
+    /** What was found, what shows the first of it, and how to see it again. */
     String failure() {
       String found =
           verdict.findings().stream()
@@ -62,13 +63,24 @@ final class ChaosRun {
           Locale.ROOT,
           """
           %s
-          %s  history and picture in %s
+          %s  what shows the first one, in nanoseconds:
+          %s  all of the history in %s
             once more: -Dtest=ChaosTest -Dchaos.schedule=%s -Dchaos.seed=%d""",
           summary(),
           found,
+          excerpt(),
           folder.toAbsolutePath(),
           schedule.name(),
           seed);
+    }
+
+    private String excerpt() {
+      History history = History.read(List.of(folder.resolve("history.tsv")));
+      return verdict.findings().stream()
+          .limit(1)
+          .flatMap(finding -> Excerpt.of(history, finding).events().stream())
+          .map(event -> "  " + event + "\n")
+          .collect(Collectors.joining());
     }
   }
 
@@ -87,11 +99,7 @@ final class ChaosRun {
       History history = deployment.history();
       HistoryVerdict verdict = HistoryVerdict.of(history);
       Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
-      Report report = new Report(schedule, seed, verdict, run.nemesis.counts(), folder, took);
-      Path picture = folder.resolve("run.html");
-      Picture.draw(
-          history, verdict.findings(), "Chaos: " + schedule.name(), report.summary(), picture);
-      return report;
+      return new Report(schedule, seed, verdict, run.nemesis.counts(), folder, took);
     }
   }
 }

@@ -93,17 +93,15 @@ abstract class DeploymentUnderFaults implements AutoCloseable {
     return history;
   }
 
-  /** If the history has been written, nothing else is kept but its picture. */
+  /** If the history has been written, nothing else is kept. */
   @Override
   public void close() {
     store.close();
     journal.close();
     try (Stream<Path> files = Files.list(folder)) {
-      List<Path> all = files.toList();
-      if (all.contains(folder.resolve("history.tsv"))) {
-        all.stream()
-            .filter(file -> !file.toString().matches(".*(history.tsv|[.]html)"))
-            .forEach(Folders::delete);
+      Path history = folder.resolve("history.tsv");
+      if (Files.exists(history)) {
+        files.filter(file -> !file.equals(history)).forEach(Folders::delete);
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);

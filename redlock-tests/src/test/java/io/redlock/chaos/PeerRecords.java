@@ -6,7 +6,6 @@ import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.PeerVerdict;
 import io.redlock.chaos.peers.PeerLibrary;
-import io.redlock.chaos.picture.Picture;
 import io.redlock.simulation.SimInvariant;
 import io.redlock.testbed.Repository;
 import io.redlock.testbed.Unchecked;
@@ -163,13 +162,6 @@ final class PeerRecords {
     lines.add(each.head.toString());
     each.history.events().forEach(event -> lines.add(event.toString()));
     Unchecked.io(() -> Files.write(folder.resolve(each.name() + ".tsv"), lines));
-    PeerVerdict verdict = PeerVerdict.of(each.history, Set.of(each.kind), 0);
-    Picture.draw(
-        each.history,
-        verdict.findings(),
-        each.peer.title + ": " + each.kind,
-        each.text("what"),
-        folder.resolve(each.name() + ".html"));
   }
 
   Set<String> dates() {

@@ -1,11 +1,9 @@
 package io.redlock.chaos;
 
 import io.redlock.chaos.ChaosPlan.Strike;
-import io.redlock.chaos.history.Finding;
 import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.PeerVerdict;
 import io.redlock.chaos.peers.PeerLibrary;
-import io.redlock.chaos.picture.Picture;
 import io.redlock.simulation.SimInvariant;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,7 +17,7 @@ import java.util.TreeMap;
 /** One run of a schedule with one seed, with the clients of one library. */
 final class PeerRun {
 
-  /** Where histories and pictures go, a folder a run. */
+  /** Where histories go, a folder a run. */
   static final Path FOLDER = Path.of("target", "peers");
 
   /** What has no counterpart with any peer. */
@@ -91,11 +89,7 @@ final class PeerRun {
     int tolerates = peer.servers == PeerLibrary.Servers.PAIR ? 1 : (servers - 1) / 2;
     PeerVerdict verdict = PeerVerdict.of(history, peer.judged(), tolerates);
     Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
-    Report report = new Report(peer, schedule, seed, verdict, struck, folder, took);
-    List<Finding> findings = verdict.findings();
-    Path picture = folder.resolve("run.html");
-    Picture.draw(history, findings, peer.title + ": " + schedule.name(), report.summary(), picture);
-    return report;
+    return new Report(peer, schedule, seed, verdict, struck, folder, took);
   }
 
   /** The schedules that a peer can play. */

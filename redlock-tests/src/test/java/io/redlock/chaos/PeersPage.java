@@ -210,7 +210,7 @@ final class PeersPage {
 
   private static String shortest(PeerRecords.Shortest each) {
     return say(
-        "| %s | %s | `%s` | %s | [history](peers/%5$s.tsv), [picture](peers/%5$s.html) |",
+        "| %s | %s | `%s` | %s | [history](peers/%s.tsv) |",
         each.peer().title, each.kind(), each.text("schedule"), each.text("seed"), each.name());
   }
 }

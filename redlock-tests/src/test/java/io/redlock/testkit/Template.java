@@ -21,8 +21,7 @@ public final class Template {
         .replaceAll(gap -> Matcher.quoteReplacement(gaps.get(gap.group(1))));
   }
 
-  /** Returns the text as it is. */
-  public static String text(Class<?> beside, String file) {
+  private static String text(Class<?> beside, String file) {
     try (InputStream in = beside.getResourceAsStream(file)) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {
