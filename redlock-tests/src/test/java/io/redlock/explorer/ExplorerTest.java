@@ -3,58 +3,21 @@ package io.redlock.explorer;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.explorer.Search.Result;
-import io.redlock.testkit.Budget;
 import io.redlock.testkit.Pinned;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 
-/**
- * The protocol as it is: nothing bad is found. CI searches the scopes that end within a minute to
- * their end and begins the others, {@code verify} begins them all; those tagged "long" go on.
- */
-class ExplorerTest {
+/** The protocol as it is. */
+class ExplorerTest extends SearchedScopes {
 
-  static final int TO_THE_END = 20_000_000;
-  static final int DEFAULT_BOUND = Budget.of(15_000, 100_000);
   private static final int[] A = {0};
   private static final int[] B = {1};
   private static final int[] AB = {0, 1};
   private static final int[] BC = {1, 2};
   private static final int[] CA = {0, 2};
-  private static final List<Result> RESULTS = new ArrayList<>();
-
-  static Result explore(Scope scope, int mostStates) {
-    Result result = Explorer.search(scope, mostStates).assertGood();
-    RESULTS.add(result);
-    return result;
-  }
-
-  static void exhaust(Scope scope) {
-    Result result = explore(scope, Budget.of(DEFAULT_BOUND, TO_THE_END));
-    assertTrue(result.isExhausted() || !Budget.isAmple(), () -> "not exhausted: " + result);
-  }
-
-  @AfterAll
-  static void sumUp() {
-    long states = RESULTS.stream().mapToLong(Result::states).sum();
-    double seconds = RESULTS.stream().mapToLong(Result::cpuNanos).sum() / 1e9;
-    System.out.printf(
-        Locale.ROOT,
-        "explorer: %d scopes, %,d states, %.0f s of one core, %,.0f states/s%n",
-        RESULTS.size(),
-        states,
-        seconds,
-        states / seconds);
-    RESULTS.clear();
-  }
 
   private static Scope timed(String name) {
     return Scope.of(name).attempts(2).grantTicks(2).extendTicks(2).horizon(2);
@@ -209,14 +172,6 @@ class ExplorerTest {
         sets("2 permits, 2 leases", A, B).aheadMicros(0).grantTicks(2).horizon(2));
   }
 
-  @ParameterizedTest
-  @MethodSource("scopes")
-  @Tag("search")
-  @Tag("budget")
-  void nothingBadIsFoundToTheEnd(Scope scope) {
-    exhaust(scope);
-  }
-
   static Stream<Scope> largeScopes() {
     return Stream.of(
         passing("3 leases that are passed on").attempts(3).aheadMicros(0, 2),
@@ -232,14 +187,6 @@ class ExplorerTest {
         losing(),
         differing(),
         permits("2 permits, 3 attempts"));
-  }
-
-  @ParameterizedTest
-  @MethodSource("largeScopes")
-  @Tag("search")
-  @Tag("budget")
-  void nothingBadIsFoundAtTheBeginning(Scope scope) {
-    explore(scope, DEFAULT_BOUND);
   }
 
   static Stream<Scope> longScopes() {
@@ -261,25 +208,11 @@ class ExplorerTest {
         Scope.of("2 fair waiters that may lose patience, a cut").fair(1, 1).cuts(1));
   }
 
-  @ParameterizedTest
-  @MethodSource("longScopes")
-  @Tag("long")
-  void nothingBadIsFoundToTheDistantEnd(Scope scope) {
-    exhaust(scope);
-  }
-
   static Stream<Scope> endlessScopes() {
     return Stream.of(
         losing(),
         differing(),
         permits("2 permits, 3 leases").grantTicks(2).horizon(2),
         sets("3 overlapping sets", AB, BC, CA).aheadMicros(0));
-  }
-
-  @ParameterizedTest
-  @MethodSource("endlessScopes")
-  @Tag("long")
-  void nothingBadIsFoundFarFromTheBeginning(Scope scope) {
-    explore(scope, TO_THE_END);
   }
 }

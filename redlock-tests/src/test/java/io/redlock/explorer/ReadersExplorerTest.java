@@ -1,31 +1,17 @@
 package io.redlock.explorer;
 
-import static io.redlock.explorer.ExplorerTest.DEFAULT_BOUND;
-import static io.redlock.explorer.ExplorerTest.TO_THE_END;
 import static io.redlock.explorer.ExplorerTest.crowd;
-import static io.redlock.explorer.ExplorerTest.exhaust;
-import static io.redlock.explorer.ExplorerTest.explore;
 
 import io.redlock.explorer.Scope.Mode;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 
-/** The protocol with readers as it is, searched as in {@link ExplorerTest}. */
-@Tag("search")
-class ReadersExplorerTest {
+/** The protocol with readers as it is. */
+class ReadersExplorerTest extends SearchedScopes {
 
   private static final Mode W = Mode.WRITER;
   private static final Mode R = Mode.READER;
   private static final Mode U = Mode.UNFAIR_READER;
   private static final Mode X = Mode.FOREIGN;
-
-  @AfterAll
-  static void sumUp() {
-    ExplorerTest.sumUp();
-  }
 
   private static Scope shared(String name, Mode... modes) {
     return Scope.of(name).modes(modes);
@@ -53,7 +39,7 @@ class ReadersExplorerTest {
     return reading("a lease and a shared lease, set free", W, R).setFree();
   }
 
-  static Stream<Scope> readers() {
+  static Stream<Scope> scopes() {
     return Stream.of(
         shared("a writer and a reader, 2 rounds, a cut", W, R).rounds(2).cuts(1),
         shared("a writer and 2 readers", W, R, R),
@@ -81,35 +67,14 @@ class ReadersExplorerTest {
         crowd("a fair writer and a reader that may die", 1, 1).modes(W, R).waitersDie());
   }
 
-  @ParameterizedTest
-  @MethodSource("readers")
-  @Tag("budget")
-  void nothingBadIsFoundToTheEnd(Scope scope) {
-    exhaust(scope);
-  }
-
   static Stream<Scope> largeScopes() {
     return Stream.of(readingForLonger(), readingLossy(), readingCopied(), readingFreed());
-  }
-
-  @ParameterizedTest
-  @MethodSource("largeScopes")
-  @Tag("budget")
-  void nothingBadIsFoundAtTheBeginning(Scope scope) {
-    explore(scope, DEFAULT_BOUND);
   }
 
   static Stream<Scope> longScopes() {
     return Stream.of(
         crowd("a fair writer and a reader, both try twice", 2, 2).modes(W, R),
         crowd("2 fair readers and a writer, held at first", 1, 1, 1).modes(R, W, R).heldAtFirst());
-  }
-
-  @ParameterizedTest
-  @MethodSource("longScopes")
-  @Tag("long")
-  void nothingBadIsFoundToTheDistantEnd(Scope scope) {
-    exhaust(scope);
   }
 
   static Stream<Scope> endlessScopes() {
@@ -119,12 +84,5 @@ class ReadersExplorerTest {
             shared("2 writers and 2 readers", W, W, R, R),
             reading("a lease and 2 shared leases", W, R, R).extensions(0),
             reading("2 leases and a shared lease", W, W, R).extensions(0)));
-  }
-
-  @ParameterizedTest
-  @MethodSource("endlessScopes")
-  @Tag("long")
-  void nothingBadIsFoundFarFromTheBeginning(Scope scope) {
-    explore(scope, TO_THE_END);
   }
 }
