@@ -3,10 +3,9 @@ package io.redlock.testkit;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
+import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Place;
 import java.time.Duration;
-import java.util.List;
-import java.util.Optional;
 
 class InMemoryNodeContractTest extends LockNodeContract {
 
@@ -62,28 +61,15 @@ class InMemoryNodeContractTest extends LockNodeContract {
     }
 
     @Override
-    public Optional<String> owner(String name) {
-      return server.owner(name);
-    }
-
-    @Override
-    public long remainingMillis(String name) {
-      return server.cell(name).remainingMillis(server.nowMicros() / 1_000);
-    }
-
-    @Override
-    public long fence(String name) {
-      return server.cell(name).counter();
-    }
-
-    @Override
-    public long fenceRemainingMillis(String name) {
-      return server.cell(name).counterUntilMillis() - server.nowMicros() / 1_000;
-    }
-
-    @Override
-    public List<String> queue(String name) {
-      return server.cell(name).queue().stream().map(Place::waiter).toList();
+    public Stored stored(String name) {
+      long nowMillis = server.nowMicros() / 1_000;
+      Cell cell = server.cell(name);
+      return new Stored(
+          server.owner(name),
+          cell.remainingMillis(nowMillis),
+          cell.counter(),
+          cell.counterUntilMillis() - nowMillis,
+          cell.queue().stream().map(Place::waiter).toList());
     }
 
     @Override

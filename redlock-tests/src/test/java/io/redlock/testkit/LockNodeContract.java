@@ -101,7 +101,7 @@ public abstract class LockNodeContract {
     assertTrue(digest.startsWith("sha1:") || digest.equals(foreign), digest);
     NodeReply freed = ask(new Free(List.of(name), "freed/ops@host", 1, 0, List.of(digest)));
     assertEquals(Kind.RELEASED, freed.kind());
-    long millis = subject.remainingMillis(name);
+    long millis = subject.stored(name).remainingMillis();
     assertTrue(millis <= TTL && millis > TTL - SLACK, () -> "lives " + millis + " ms");
   }
 
@@ -155,7 +155,7 @@ public abstract class LockNodeContract {
     release(A, token); // answered last: what was sent has been executed before
     for (int i = 0; i < requests; i++) {
       assertEquals(withdrawn[i] ? 0 : 1, answers[i].get(), "answers to request " + i);
-      assertEquals(withdrawn[i], subject.owner(name + ":" + i).isEmpty(), "request " + i);
+      assertEquals(withdrawn[i], subject.stored(name + ":" + i).owner().isEmpty(), "request " + i);
     }
   }
 
@@ -167,7 +167,7 @@ public abstract class LockNodeContract {
             new Grant(List.of(name), A, token, TTL), 0, (slot, answer) -> reply.complete(answer));
     Await.value("the grant is answered", reply);
     assertFalse(pending.withdraw());
-    assertEquals(Optional.of(A), subject.owner(name));
+    assertEquals(Optional.of(A), subject.stored(name).owner());
   }
 
   @Test
@@ -186,7 +186,7 @@ public abstract class LockNodeContract {
     CompletableFuture<NodeReply> reply = send(new Release(List.of(name), A, token));
     node.close();
     Await.value("the release is answered", reply);
-    assertEquals(Optional.empty(), subject.owner(name));
+    assertEquals(Optional.empty(), subject.stored(name).owner());
   }
 
   @Test
@@ -263,7 +263,7 @@ public abstract class LockNodeContract {
   }
 
   private void assertNothingStored() {
-    assertEquals(Optional.empty(), subject.owner(name));
-    assertEquals(0, subject.fence(name));
+    assertEquals(Optional.empty(), subject.stored(name).owner());
+    assertEquals(0, subject.stored(name).fence());
   }
 }

@@ -21,6 +21,7 @@ import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testbed.Await;
+import io.redlock.testkit.NodeUnderTest.Stored;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -264,17 +265,18 @@ public final class NodeStage implements Scenes.Actor {
   /** What is stored under a name. */
   private String state(String name) {
     List<String> parts = new ArrayList<>();
-    subject
-        .owner(name)
-        .ifPresent(it -> parts.add(holder(it) + " for " + life(subject.remainingMillis(name))));
-    if (subject.fence(name) != 0) {
-      String life = life(subject.fenceRemainingMillis(name));
+    Stored stored = subject.stored(name);
+    stored
+        .owner()
+        .ifPresent(it -> parts.add(holder(it) + " for " + life(stored.remainingMillis())));
+    if (stored.fence() != 0) {
+      String life = life(stored.fenceRemainingMillis());
       String unusual = life.equals("10min") ? "" : " for " + life;
-      parts.add("counter " + relative(subject.fence(name)) + unusual);
+      parts.add("counter " + relative(stored.fence()) + unusual);
     }
-    List<String> queue = subject.queue(name);
-    if (!queue.isEmpty()) {
-      parts.add("queue " + queue.stream().map(this::ticketOf).collect(Collectors.joining(" ")));
+    if (!stored.queue().isEmpty()) {
+      String queue = stored.queue().stream().map(this::ticketOf).collect(Collectors.joining(" "));
+      parts.add("queue " + queue);
     }
     return parts.isEmpty() ? "nothing" : String.join(", ", parts);
   }

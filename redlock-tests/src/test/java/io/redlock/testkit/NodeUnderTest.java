@@ -10,6 +10,19 @@ import java.util.Optional;
 /** A node that votes, and a look behind it that does not go through the node. */
 public interface NodeUnderTest extends AutoCloseable {
 
+  /**
+   * What is stored under a name.
+   *
+   * @param fence the counter, 0 if there is none
+   * @param queue who waits, in order
+   */
+  record Stored(
+      Optional<String> owner,
+      long remainingMillis,
+      long fence,
+      long fenceRemainingMillis,
+      List<String> queue) {}
+
   /** The node, not yet started. */
   LockNode node();
 
@@ -32,20 +45,7 @@ public interface NodeUnderTest extends AutoCloseable {
   /** Sets the counter of a name. */
   void setCounter(String name, long fence, long ttlMillis);
 
-  /** Who holds the name. */
-  Optional<String> owner(String name);
-
-  /** How long the lock key lives, in milliseconds. */
-  long remainingMillis(String name);
-
-  /** The counter of a name, 0 if there is none. */
-  long fence(String name);
-
-  /** How long the counter lives, in milliseconds. */
-  long fenceRemainingMillis(String name);
-
-  /** Who waits for the name, in order. */
-  List<String> queue(String name);
+  Stored stored(String name);
 
   @Override
   void close();

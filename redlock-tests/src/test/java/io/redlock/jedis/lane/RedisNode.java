@@ -69,30 +69,16 @@ final class RedisNode implements NodeUnderTest {
   }
 
   @Override
-  public Optional<String> owner(String name) {
-    return Optional.ofNullable((String) server.command("GET", name)).map(HolderLabel::owner);
-  }
-
-  @Override
-  public long remainingMillis(String name) {
-    return (Long) server.command("PTTL", name);
-  }
-
-  @Override
-  public long fence(String name) {
-    Object fence = server.command("GET", fenceKey(name));
-    return fence == null ? 0 : Long.parseLong((String) fence);
-  }
-
-  @Override
-  public long fenceRemainingMillis(String name) {
-    return remainingMillis(fenceKey(name));
-  }
-
-  @Override
-  public List<String> queue(String name) {
+  public Stored stored(String name) {
+    String value = (String) server.command("GET", name);
+    String fence = (String) server.command("GET", fenceKey(name));
     List<?> waiters = (List<?>) server.command("ZRANGE", "redlock:queue:" + name, "0", "-1");
-    return waiters.stream().map(String.class::cast).toList();
+    return new Stored(
+        Optional.ofNullable(value).map(HolderLabel::owner),
+        (Long) server.command("PTTL", name),
+        fence == null ? 0 : Long.parseLong(fence),
+        (Long) server.command("PTTL", fenceKey(name)),
+        waiters.stream().map(String.class::cast).toList());
   }
 
   @Override
