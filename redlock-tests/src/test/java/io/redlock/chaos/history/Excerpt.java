@@ -19,7 +19,7 @@ public final class Excerpt {
       Set.of("acquire", "held", "refused", "look", "release", "released");
 
   private static final Pattern LOCK =
-      Pattern.compile("(c\\d+\\.\\d+/\\d+)'s lease on \\[.*?] with token (\\d+)");
+      Pattern.compile("(c\\d+\\.\\d+/\\d+)'s (?:shared )?lease on \\[.*?] with token (\\d+)");
 
   /** What went wrong just before may be why. */
   private static final long BEFORE_NANOS = 1_500 * RunSettings.MILLI;
