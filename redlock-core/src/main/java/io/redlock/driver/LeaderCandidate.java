@@ -36,7 +36,6 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   private Phase phase = Phase.STARTS; // guarded by this
   private @Nullable AcquireCall call; // guarded by this; the last one
-  private boolean isCallStarted; // guarded by this
   private @Nullable Term term; // guarded by this; null unless this candidate holds a lease
   private long dueNanos; // guarded by this; the end of the pause
   private boolean closed; // guarded by this
@@ -89,19 +88,14 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   private void call() {
     AcquireCall next = calls.apply(request);
     next.result().whenComplete((result, failure) -> drain());
+    boolean starts;
     synchronized (this) {
-      phase = Phase.CALLS;
+      starts = !closed;
+      phase = starts ? Phase.CALLS : Phase.OVER;
       call = next;
-      isCallStarted = false;
     }
-    next.start();
-    boolean wanted;
-    synchronized (this) {
-      isCallStarted |= call == next;
-      wanted = !closed || phase != Phase.CALLS || call != next; // a term ends by itself
-    }
-    if (!wanted) {
-      next.cancel();
+    if (starts) {
+      next.start(); // also if it was cancelled meanwhile: then it ends at once
     }
   }
 
@@ -110,21 +104,18 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     try {
       AcquireResult taken = done.take(done.result().join());
       if (taken.lease().isPresent()) {
-        lead(done, (HeldLease) taken.lease().get());
+        lead((HeldLease) taken.lease().get());
         return;
       } // else it is too late: its wait has no end
     } catch (CompletionException | CancellationException e) {
       failure = e.getCause() == null ? e : e.getCause();
     }
-    failed(done, failure);
+    failed(failure);
   }
 
-  private void failed(@Nullable AcquireCall done, @Nullable Throwable failure) {
+  private void failed(@Nullable Throwable failure) {
     boolean goesOn;
     synchronized (this) {
-      if (phase == Phase.OVER || done != null && (phase != Phase.CALLS || call != done)) {
-        return;
-      }
       goesOn = !closed && !context.closed.get();
       callLater(goesOn); // first, because even a line takes memory
     }
@@ -160,7 +151,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     try {
       call();
     } catch (Throwable failure) { // the supplier of owner ids, or no memory
-      failed(null, failure);
+      failed(failure);
     }
   }
 
@@ -197,13 +188,10 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     return true;
   }
 
-  private void lead(AcquireCall done, HeldLease lease) {
+  private void lead(HeldLease lease) {
     Term next = new Term(lease);
     boolean wanted;
     synchronized (this) {
-      if (phase != Phase.CALLS || call != done) {
-        return;
-      }
       wanted = !closed;
       phase = wanted ? Phase.LEADS : Phase.OVER;
       term = wanted ? next : null;
@@ -273,7 +261,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     AcquireCall last;
     synchronized (this) {
       closed = true;
-      last = phase == Phase.CALLS && isCallStarted ? call : null; // else its own thread cancels it
+      last = phase == Phase.CALLS ? call : null;
       if (phase == Phase.PAUSES) {
         phase = Phase.OVER;
       }
