@@ -267,13 +267,9 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     }
   }
 
-  /**
-   * Ends the call because the service is closed.
-   *
-   * @return the owner that is released; empty if there is none, or if a lease is being handed out
-   */
-  Optional<Owner> fail() {
-    return fail(closed());
+  /** Ends the call because the service is closed, unless a lease is being handed out. */
+  void fail() {
+    fail(closed());
   }
 
   static IllegalStateException closed() {
@@ -285,14 +281,12 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     drain();
   }
 
-  private Optional<Owner> fail(Throwable why) {
-    if (!result.completeExceptionally(
+  private void fail(Throwable why) {
+    if (result.completeExceptionally(
         why instanceof RuntimeException ? why : new IllegalStateException(why))) {
-      return Optional.empty();
+      stop();
+      reportGivingUp();
     }
-    Optional<Owner> unfinished = stop();
-    reportGivingUp();
-    return unfinished;
   }
 
   private static void discard(AcquireResult end) {
@@ -313,8 +307,8 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     return yielded != null && yielded == taken;
   }
 
-  /** Makes no more attempts. Ends the one under way, and returns it, unless there is a result. */
-  private Optional<Owner> stop() {
+  /** Makes no more attempts. Ends the one under way, unless there is a result. */
+  private void stop() {
     Owner last;
     boolean isFirst;
     synchronized (this) {
@@ -334,7 +328,6 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     } finally {
       drain();
     }
-    return Optional.ofNullable(last);
   }
 
   /** Removes its tickets from the nodes, unless its owner has done so or will. */

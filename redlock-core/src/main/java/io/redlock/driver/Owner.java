@@ -338,9 +338,9 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     return result;
   }
 
-  /** Waits until the release of this ended owner was handed to its nodes, for so long at most. */
+  /** Waits until its release was handed to its nodes, if it has ended, for so long at most. */
   synchronized void awaitSent(long millis) throws InterruptedException {
-    if (!isReleaseSent) {
+    if (tenure.phase() == Phase.ENDED && !isReleaseSent) {
       wait(millis);
     }
   }

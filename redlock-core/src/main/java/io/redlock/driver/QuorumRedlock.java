@@ -269,14 +269,13 @@ final class QuorumRedlock implements Redlock {
   }
 
   private void endCalls() {
-    List<Owner> released = new ArrayList<>();
     try {
       doAll(
           context.agenda.items(AcquireCall.class).stream()
-              .<Runnable>map(call -> () -> call.fail().ifPresent(released::add))
+              .<Runnable>map(call -> call::fail)
               .toList());
     } finally { // even a line of the log takes memory
-      awaitReleases(released);
+      awaitReleases();
     }
   }
 
@@ -284,8 +283,9 @@ final class QuorumRedlock implements Redlock {
    * Waits until threads that are sending grants have sent the releases too, before the nodes are
    * closed. They never block; the time limit is for a caller that is such a thread.
    */
-  private void awaitReleases(List<Owner> owners) {
+  private void awaitReleases() {
     long millis = context.settings.nodeTimeoutNanos() / 1_000_000;
+    List<Owner> owners = context.agenda.items(Owner.class);
     boolean interrupted = false;
     for (int next = 0; next < owners.size(); ) {
       try {
