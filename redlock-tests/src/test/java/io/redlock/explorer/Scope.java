@@ -5,9 +5,9 @@ import io.redlock.protocol.Deadline;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.Tenure;
 import io.redlock.spi.Quorum;
+import io.redlock.testkit.ModelFactory;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
-import io.redlock.testkit.NodeRules;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -89,7 +89,7 @@ final class Scope {
   private boolean heldAtFirst;
   private long[] countersAtFirst = new long[NODES];
   boolean reusesOwner; // the second attempt is the first client's retry, under the same owner id
-  private NodeRules nodeRules = NodeModel::new;
+  private ModelFactory nodeRules = NodeModel::new;
   private ClientRules clientRules = ExplorerRules::new;
   private ClientRules readerRules = ExplorerRules::new;
   private final Set<ExplorerInvariant> unchecked = EnumSet.noneOf(ExplorerInvariant.class);
@@ -349,7 +349,7 @@ final class Scope {
   }
 
   /** Nodes by other rules. */
-  Scope nodes(NodeRules rules) {
+  Scope nodes(ModelFactory rules) {
     nodeRules = rules;
     return this;
   }

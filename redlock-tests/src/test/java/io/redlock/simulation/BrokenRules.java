@@ -22,7 +22,7 @@ import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.BrokenNode;
 import io.redlock.testkit.ForwardingNode;
-import io.redlock.testkit.NodeRules;
+import io.redlock.testkit.ModelFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -56,7 +56,7 @@ final class BrokenRules {
       return new BrokenRule(text, bend, broken);
     }
 
-    BrokenRule nodes(NodeRules model) {
+    BrokenRule nodes(ModelFactory model) {
       return by(parts -> parts.model = model);
     }
 

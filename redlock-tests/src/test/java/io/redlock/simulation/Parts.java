@@ -7,8 +7,8 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
+import io.redlock.testkit.ModelFactory;
 import io.redlock.testkit.NodeModel;
-import io.redlock.testkit.NodeRules;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +29,7 @@ final class Parts {
   // Of nodes.
 
   /** The scripts, for a skew in microseconds and a retention in milliseconds. */
-  NodeRules model = NodeModel::new;
+  ModelFactory model = NodeModel::new;
 
   /** Whether a node looks at its mark of birth before it executes a request. */
   Predicate<NodeRequest> heedsBirth = request -> true;

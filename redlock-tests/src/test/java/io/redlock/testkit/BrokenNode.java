@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Models of scripts that break one rule each: what tests of every layer must notice. */
-public enum BrokenNode implements NodeRules {
+public enum BrokenNode implements ModelFactory {
   /** A release leaves no tombstone. */
   WITHOUT_TOMBSTONES,
   /** A counter makes room for tokens that are further ahead of the clock. */

@@ -14,12 +14,12 @@ import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testkit.FakeTicker;
 import io.redlock.testkit.InMemoryServer;
+import io.redlock.testkit.ModelFactory;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Outcome;
 import io.redlock.testkit.NodeModel.Place;
 import io.redlock.testkit.NodeModel.Standing;
-import io.redlock.testkit.NodeRules;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -70,7 +70,7 @@ final class ModelComparison {
   private boolean isReplica; // at times
   private boolean endsEarly; // a key may be gone in its last millisecond
 
-  ModelComparison(long seed, int commands, NodeRules rules) {
+  ModelComparison(long seed, int commands, ModelFactory rules) {
     this.seed = seed;
     this.commands = commands;
     this.rules = rules.with(SKEW_MICROS, RETENTION_MILLIS);

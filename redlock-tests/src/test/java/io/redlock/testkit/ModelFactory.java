@@ -1,6 +1,6 @@
 package io.redlock.testkit;
 
 /** Makes the model of a node. */
-public interface NodeRules {
+public interface ModelFactory {
   NodeModel with(long skewMicros, long retentionMillis);
 }
