@@ -12,8 +12,7 @@ import org.jspecify.annotations.Nullable;
  * guarded like it.
  *
  * <p>Lanes that start together wait a moment for each other, because no node votes until a quorum
- * has been audited, and until all have shown that they are one set. Whenever another node has told
- * something new, the node is audited again.
+ * has been audited. Then each node is audited again.
  */
 final class Handshake {
 
@@ -27,7 +26,7 @@ final class Handshake {
   private enum Step {
     AUDIT,
     LOAD,
-    AWAIT_OTHERS,
+    AWAIT_QUORUM,
     AUDIT_AGAIN
   }
 
@@ -37,7 +36,6 @@ final class Handshake {
 
   private Step step = Step.AUDIT;
   private boolean early; // no quorum of nodes was known at the begin
-  private boolean told; // something since the first audit
   private int refreshes;
   private int loads;
 
@@ -50,7 +48,6 @@ final class Handshake {
   /** Begins with the first audit. */
   void begin() {
     early = !trust.hasQuorum();
-    told = false;
     step = Step.AUDIT;
     audit(null, 0);
   }
@@ -75,10 +72,6 @@ final class Handshake {
       LOADED.forEach(script -> calls.addAhead(Call.loading(script)));
       return false;
     }
-    if (trust.awaitsOthers()) {
-      step = Step.AWAIT_OTHERS;
-      return false;
-    }
     return true;
   }
 
@@ -88,22 +81,21 @@ final class Handshake {
     if (loads > 0 || !early) {
       return loads == 0;
     }
-    step = Step.AWAIT_OTHERS;
-    if (told || trust.hasQuorum()) {
-      told();
+    step = Step.AWAIT_QUORUM;
+    if (trust.hasQuorum()) {
+      quorumReached();
     }
     return false;
   }
 
   /** Returns true if only answers of other nodes are missing. */
-  boolean awaitsOthers() {
-    return step == Step.AWAIT_OTHERS;
+  boolean awaitsQuorum() {
+    return step == Step.AWAIT_QUORUM;
   }
 
-  /** Goes on after another node has told something new. */
-  void told() {
-    told = true;
-    if (step == Step.AWAIT_OTHERS) {
+  /** Goes on when a quorum of nodes can be used. */
+  void quorumReached() {
+    if (step == Step.AWAIT_QUORUM) {
       step = Step.AUDIT_AGAIN;
       audit(null, 0);
     }

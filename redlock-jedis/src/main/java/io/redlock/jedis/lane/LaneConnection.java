@@ -186,12 +186,12 @@ final class LaneConnection {
     }
   }
 
-  /** Audits the node again after others told something that it may wait for. */
-  void told(long nowNanos) {
+  /** Audits the node again when a quorum can be used, for which it may wait. */
+  void quorumReached(long nowNanos) {
     if (open) {
       auditNow(nowNanos);
     } else if (batch != null) {
-      handshake.told();
+      handshake.quorumReached();
     }
   }
 
@@ -458,7 +458,7 @@ final class LaneConnection {
       if (audits.isStale(nowNanos)) {
         health.unaudited("it was not audited for more than 3s", nowNanos);
       }
-    } else if (batch != null && handshake.awaitsOthers() && nowNanos - othersByNanos >= 0) {
+    } else if (batch != null && handshake.awaitsQuorum() && nowNanos - othersByNanos >= 0) {
       open(nowNanos);
     }
     if (silentNanos(nowNanos) >= settings.silenceTimeoutNanos()) {

@@ -191,14 +191,8 @@ public final class NodeTrust {
     return peers.hasQuorum();
   }
 
-  /** Returns true if no audit can lead to a vote before other nodes have told more. */
-  public boolean awaitsOthers() {
-    return !peers.hasQuorum() || !rules.observes() && peers.waits(index);
-  }
-
-  /** Runs the action whenever other nodes told something that this one may wait for. */
-  public void whenTold(Runnable action) {
+  /** Runs the action once there is a quorum, never if there is one already. */
+  public void whenQuorum(Runnable action) {
     peers.whenQuorum(action);
-    peers.whenTold(index, action);
   }
 }

@@ -26,24 +26,19 @@ public final class Peers {
   private final Quorum nodes;
   private final List<String> names;
   private final long skewMicros;
-  private final @Nullable Heard[] heard; // guarded by this; null: not connected
+  private final @Nullable Heard[] heard; // guarded by this; null: not connected, or a twin
   private final boolean[] accepted; // guarded by this; connected, and not refused
   private final List<Runnable> whenQuorum = new ArrayList<>(); // guarded by this
-  private final Runnable[] whenTold; // guarded by this
-  private final boolean[] waits; // guarded by this; for what other nodes tell
-  private final boolean[] tells; // guarded by this; something that others may wait for
-  private final Membership.Node[] silent; // made in advance: a node may leave for lack of memory
-  private final Membership.Node[] shown; // guarded by this; silent: not connected
-  private final long[] auditedNanos; // guarded by this
+  private final Membership.Node[] silent;
   private boolean quorum; // guarded by this; stays true
   private Optional<Agreement> agreed = Optional.empty(); // guarded by this; seen last
   private String label = ""; // guarded by this; of these clients in marks, empty until known
 
   /** The last audit of a connected node. The offset is its clock minus the monotonic clock. */
   private record Heard(
-      int node,
-      String name,
-      String runId,
+      int index,
+      Membership.Node node,
+      long auditedNanos,
       long offsetMicros,
       long uncertaintyMicros,
       long wallAheadMicros) {
@@ -72,12 +67,6 @@ public final class Peers {
     this.accepted = new boolean[nodes];
     this.silent = new Membership.Node[nodes];
     Arrays.setAll(silent, node -> Membership.Node.of(this.names.get(node), null));
-    this.shown = silent.clone();
-    this.auditedNanos = new long[nodes];
-    this.whenTold = new Runnable[nodes];
-    Arrays.fill(whenTold, (Runnable) () -> {});
-    this.waits = new boolean[nodes];
-    this.tells = new boolean[nodes];
   }
 
   /** Returns the name of these clients in marks; empty if none has shown it yet. */
@@ -100,30 +89,23 @@ public final class Peers {
       TrustRules rules) {
     long middleMicros = (beforeNanos + (afterNanos - beforeNanos) / 2) / 1_000;
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
-    NodeAudit before = shown[node].audit();
     String twin = twin(node, audit.runId());
-    tells[node] |=
-        twin.isEmpty()
-            && (before == null || !before.birth().equals(audit.birth()) || isOld(node, afterNanos));
-    shown[node] = twin.isEmpty() ? Membership.Node.of(names.get(node), audit) : silent[node];
-    auditedNanos[node] = afterNanos;
-    Membership membership = membership(rules, afterNanos);
-    Advice advice = membership.advice(node);
-    waits[node] = !(advice instanceof Advice.Keep);
-    if (!waits[node]) {
-      agreed = Optional.of(shown[node].shown().agreement());
-    }
-    label = membership.label().isEmpty() ? label : membership.label();
     long uncertaintyMicros = (afterNanos - beforeNanos) / 2_000;
     Heard self =
         new Heard(
             node,
-            names.get(node),
-            audit.runId(),
+            Membership.Node.of(names.get(node), audit),
+            afterNanos,
             audit.nodeMicros() - middleMicros,
             uncertaintyMicros,
             wallAheadMicros);
     heard[node] = twin.isEmpty() ? self : null;
+    Membership membership = membership(rules, afterNanos);
+    Advice advice = membership.advice(node);
+    if (advice instanceof Advice.Keep) {
+      agreed = Optional.of(self.node.shown().agreement());
+    }
+    label = membership.label().isEmpty() ? label : membership.label();
     List<Heard> fresh = fresh(wallAheadMicros);
     boolean byMedian = nodes.isReachedBy(set(fresh));
     Heard median = byMedian ? median(fresh) : self;
@@ -138,28 +120,25 @@ public final class Peers {
 
   private Membership membership(TrustRules rules, long nowNanos) {
     List<Membership.Node> all = new ArrayList<>();
-    for (int node = 0; node < shown.length; node++) {
-      all.add(isOld(node, nowNanos) ? silent[node] : shown[node]);
+    for (int node = 0; node < heard.length; node++) {
+      Heard its = heard[node]; // if it is old, the node may show another mark by now
+      boolean isOld = its == null || nowNanos - its.auditedNanos > FRESH_NANOS;
+      all.add(its == null || isOld ? silent[node] : its.node);
     }
     boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
     return Membership.of(all, nodes, rules, isChosen ? label : "", agreed);
   }
 
-  /** Returns true if the node may show another mark by now: this process may have been paused. */
-  private boolean isOld(int node, long nowNanos) {
-    return nowNanos - auditedNanos[node] > FRESH_NANOS;
-  }
-
   private static int set(List<Heard> some) {
-    return some.stream().mapToInt(each -> 1 << each.node).reduce(0, (a, b) -> a | b);
+    return some.stream().mapToInt(each -> 1 << each.index).reduce(0, (a, b) -> a | b);
   }
 
   /** Returns the name of another node that is the same process; the second one does not count. */
   private String twin(int node, String runId) {
     for (int other = 0; other < heard.length; other++) {
       Heard known = heard[other];
-      if (other != node && known != null && known.runId.equals(runId)) {
-        return known.name;
+      if (other != node && known != null && known.node.answer().runId().equals(runId)) {
+        return known.node.name();
       }
     }
     return "";
@@ -193,7 +172,7 @@ public final class Peers {
             .toList();
     int set = 0;
     for (Heard each : agreeing) {
-      set |= 1 << each.node;
+      set |= 1 << each.index;
       if (nodes.isReachedBy(set)) {
         return OptionalLong.of(Math.max(0, beyond.applyAsLong(each)));
       }
@@ -218,32 +197,19 @@ public final class Peers {
    * @return true if there is or was such a quorum
    */
   boolean judged(int node, boolean isAccepted) {
-    List<Runnable> due;
+    List<Runnable> due = new ArrayList<>();
     boolean isReached;
     synchronized (this) {
       accepted[node] = isAccepted;
-      due = due(node);
+      quorum |= nodes.isReachedBy(acceptedSet());
       isReached = quorum;
+      if (isReached) {
+        due.addAll(whenQuorum);
+        whenQuorum.clear();
+      }
     }
     due.forEach(Runnable::run);
     return isReached;
-  }
-
-  /** Returns what is to be run after a verdict on this node. */
-  private List<Runnable> due(int node) {
-    List<Runnable> due = new ArrayList<>();
-    if (nodes.isReachedBy(acceptedSet())) {
-      quorum = true;
-      due.addAll(whenQuorum);
-      whenQuorum.clear();
-    }
-    for (int other = 0; other < waits.length; other++) {
-      if (tells[node] && other != node && waits[other]) {
-        due.add(whenTold[other]);
-      }
-    }
-    tells[node] = false;
-    return due;
   }
 
   private int acceptedSet() {
@@ -276,21 +242,9 @@ public final class Peers {
     }
   }
 
-  /** Runs the action whenever another node tells something that this one may wait for. */
-  synchronized void whenTold(int node, Runnable action) {
-    whenTold[node] = action;
-  }
-
-  /** Returns true if the node waits for what others tell. */
-  synchronized boolean waits(int node) {
-    return waits[node];
-  }
-
   /** Takes note that the node's connection has ended: another server may answer the next one. */
   synchronized void left(int node) {
-    waits[node] = false;
     heard[node] = null;
     accepted[node] = false;
-    shown[node] = silent[node];
   }
 }

@@ -76,7 +76,6 @@ class PeersTest {
         case "pass" -> monotonicMicros += Marks.micros(rest);
         case "sleep" -> sleptMicros += Marks.micros(rest);
         case "wait" -> peers.whenQuorum(() -> out.add("there is a quorum"));
-        case "wait-told" -> trust(0, Marks.GUARDED).whenTold(() -> out.add("told"));
         case "quorum?" -> out.add(peers.hasQuorum() ? "yes" : "no");
         case "too-few?" -> out.add(peers.tooFew());
         case "label?" -> out.add(peers.label());
@@ -107,8 +106,6 @@ class PeersTest {
         case "refused" -> out.add(peers.judged(node, false) ? "a quorum" : "too few");
         case "judge" -> judge(node, trust(node, Marks.GUARDED));
         case "served?" -> out.add(trust(node, Marks.GUARDED).served());
-        case "awaits?" -> out.add(trust(node, Marks.GUARDED).awaitsOthers() ? "others" : "no one");
-        case "observer-awaits?" -> out.add(observer(node).awaitsOthers() ? "others" : "no one");
         case "observer-served?" -> out.add(observer(node).served());
         case "observe" -> judge(node, observer(node));
         default -> throw new IllegalArgumentException(command);
