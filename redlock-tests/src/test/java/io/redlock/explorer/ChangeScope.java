@@ -4,7 +4,7 @@ import io.redlock.jedis.membership.MasterChange;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
-import io.redlock.jedis.membership.MasterChange.Step;
+import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.jedis.membership.Served;
 import io.redlock.spi.Quorum;
 import io.redlock.testkit.NodeModel;
@@ -34,7 +34,7 @@ final class ChangeScope {
   final String name;
   final List<Role> roles = new ArrayList<>();
   final List<Client> attempts;
-  final MasterChange change = new MasterChange(PRESENT, FUTURE);
+  final MasterChange change = new MasterChange(PRESENT, FUTURE, 0);
   int ttlTicks = 1;
   int horizon = 4;
   int waitTicks = 1;

@@ -6,7 +6,7 @@ import io.redlock.jedis.membership.MasterChange.After;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
-import io.redlock.jedis.membership.MasterChange.Step;
+import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.jedis.membership.Served;
 import io.redlock.testkit.VariantTable;
 import java.io.IOException;
@@ -54,7 +54,7 @@ class ChangeVariantsTest {
     List<Master> taken = new ArrayList<>();
     for (Master master : masters) {
       boolean isLeft = master.role() == Role.LEAVING && written >= 1;
-      taken.add(isLeft ? new Master(master.role(), bound, bound, true) : master);
+      taken.add(isLeft ? new Master(master.index(), master.role(), bound, bound, true) : master);
     }
     return taken;
   }
@@ -112,8 +112,8 @@ class ChangeVariantsTest {
   private static Steps openingAtOnce(Steps right) {
     return (command, masters, waited) -> {
       Step step = right.next(command, masters, waited);
-      return step instanceof Step.Write write && command == Command.PREPARE
-          ? new Step.Write(write.master(), Served.of("p>f", "f"), false, After.NOTHING)
+      return step instanceof Step.Let let && command == Command.PREPARE
+          ? new Step.Let(let.master(), Served.of("p>f", "f"), false, After.NOTHING)
           : step;
     };
   }

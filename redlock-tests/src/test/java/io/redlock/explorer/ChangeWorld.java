@@ -6,7 +6,7 @@ import io.redlock.jedis.membership.MasterChange.After;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
-import io.redlock.jedis.membership.MasterChange.Step;
+import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.jedis.membership.Served;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Ballot;
@@ -224,20 +224,20 @@ record ChangeWorld(
     if (step instanceof Step.Wait) {
       Operator waits = new Operator(command, false, now + scope.waitTicks);
       sink.found(() -> who + " waits", with(operator, waits, commands));
-    } else if (step instanceof Step.Write write) {
+    } else if (step instanceof Step.Let let) {
       List<Node> changed = new ArrayList<>(nodes);
-      Node old = nodes.get(write.master());
-      Cell cell = write.carries() && scope.carriesCounters ? carried(scope, old.cell) : old.cell;
-      changed.set(write.master(), new Node(cell, write.serves(), old.links));
+      Node old = nodes.get(let.master());
+      Cell cell = let.carries() && scope.carriesCounters ? carried(scope, old.cell) : old.cell;
+      changed.set(let.master(), new Node(cell, let.serves(), old.links));
       sink.found(
-          () -> who + " lets node " + write.master() + " serve " + write.serves(),
+          () -> who + " lets node " + let.master() + " serve " + let.serves(),
           new ChangeWorld(
               now,
               with(
                       operator,
                       new Operator(
                           command,
-                          its.waited && (write.after() != After.NOTHING || scope.keepsWaited),
+                          its.waited && (let.after() != After.NOTHING || scope.keepsWaited),
                           -1),
                       commands)
                   .operators,
@@ -263,7 +263,7 @@ record ChangeWorld(
     List<Master> masters = new ArrayList<>();
     for (int node = 0; node < nodes.size(); node++) {
       Served serves = nodes.get(node).serves;
-      masters.add(new Master(scope.roles.get(node), serves, serves, true));
+      masters.add(new Master(node, scope.roles.get(node), serves, serves, true));
     }
     return masters;
   }

@@ -514,7 +514,7 @@ class MarkScope {
       step = changed(write, mark -> mostChanges > 0 ? mark : mark.dated(0));
       if (write.marks().values().stream()
           .anyMatch(each -> mostChanges > 0 && each.mark().firstSeenMillis() > mostChanges)) {
-        step = new Step.Refuse(Map.of(-1, "interrupted"), false);
+        step = Step.refuse(-1, "interrupted");
       }
     }
     return doing.apply(new Next(step, after(sight.progress, step, sight.audits)));
@@ -591,7 +591,7 @@ class MarkScope {
     for (Question question : Question.values()) {
       answers.put(question, nothing);
     }
-    return operation.next(found, new Known(progress, Map.of(), List.of(), answers, beside));
+    return operation.next(found, new Known(progress, Map.of(), answers, beside));
   }
 
   @Override

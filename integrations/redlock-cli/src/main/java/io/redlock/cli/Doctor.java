@@ -171,11 +171,12 @@ public final class Doctor {
     }
     String change = changes.isEmpty() ? ">" + sets.iterator().next() : changes.iterator().next();
     int arrow = change.indexOf('>');
-    MasterChange known = new MasterChange(change.substring(0, arrow), change.substring(arrow + 1));
+    MasterChange known =
+        new MasterChange(change.substring(0, arrow), change.substring(arrow + 1), 0);
     List<Master> masters = new ArrayList<>();
     for (int i = 0; i < audits.size(); i++) {
       if (audits.get(i).audit() != null) {
-        masters.add(known.master(Role.of(i, quorum), audits.get(i).node(), true));
+        masters.add(known.master(i, Role.of(i, quorum), audits.get(i).node(), true));
       }
     }
     Reached reached = known.reached(masters);

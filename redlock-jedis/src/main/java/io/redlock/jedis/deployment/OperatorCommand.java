@@ -43,7 +43,6 @@ final class OperatorCommand {
   private final Map<Question, Map<Integer, String>> answers = new EnumMap<>(Question.class);
   private final Map<String, Membership.Node> beside = new TreeMap<>();
   private List<Audited> audits = List.of();
-  private List<Audited> before = List.of();
   private Progress progress = Progress.NONE;
   private @Nullable Step end;
   private int unanswered = -1; // the master whose silence was the end
@@ -82,7 +81,7 @@ final class OperatorCommand {
   /** Performs the next step. Returns the pause before the one after it; empty at the end. */
   Optional<Duration> step() {
     audits = masters.audit();
-    Step step = operation.next(audits, new Known(progress, written, before, answers, beside));
+    Step step = operation.next(audits, new Known(progress, written, answers, beside));
     try {
       return perform(step);
     } catch (NoAnswer silent) {
@@ -92,7 +91,7 @@ final class OperatorCommand {
   }
 
   private Optional<Duration> stop(int master, String reason) {
-    end = new Step.Refuse(Map.of(master, reason), false);
+    end = Step.refuse(master, reason);
     return Optional.empty();
   }
 
@@ -113,7 +112,6 @@ final class OperatorCommand {
       }
       progress = progress.saved(save.master(), audit.birth());
     } else if (step instanceof Step.Write write) {
-      before = audits;
       answers.remove(Question.KEY);
       for (int master : write.marks().keySet()) {
         if (writes.merge(master, 1, Integer::sum) > MOST_WRITES) {

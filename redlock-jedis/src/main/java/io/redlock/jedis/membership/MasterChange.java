@@ -1,10 +1,13 @@
 package io.redlock.jedis.membership;
 
+import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.spi.Quorum;
+import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.IntFunction;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -22,8 +25,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param present the id of the set of present masters
  * @param future the id of the set of future masters, drawn with the change and thus its name
+ * @param leaseMillis the time after which no lease of a client of the present masters is left
  */
-public record MasterChange(String present, String future) {
+public record MasterChange(String present, String future, long leaseMillis) {
 
   /** The commands of an operator. */
   public enum Command {
@@ -71,12 +75,13 @@ public record MasterChange(String present, String future) {
   /**
    * A master as it was read.
    *
+   * @param index its index in the lists
    * @param serves the clients that it serves; null if it has no mark of its data
    * @param shows those in its mark, valid or void, as far as that binds this change; else null
    * @param isSaved true if what it shows is on disk
    */
   public record Master(
-      Role role, @Nullable Served serves, @Nullable Served shows, boolean isSaved) {
+      int index, Role role, @Nullable Served serves, @Nullable Served shows, boolean isSaved) {
 
     private boolean isPresent() {
       return role != Role.JOINING;
@@ -98,8 +103,16 @@ public record MasterChange(String present, String future) {
       return role == its && serves == null;
     }
 
-    private Served with(String label) {
-      return Objects.requireNonNull(serves).with(label);
+    private Step.Let with(String label, After after) {
+      return new Step.Let(index, Objects.requireNonNull(serves).with(label), false, after);
+    }
+
+    private Step.Let letting(Served clients) {
+      return new Step.Let(index, clients, false, After.NOTHING);
+    }
+
+    private Step refusing(String reason) {
+      return Step.refuse(index, reason);
     }
 
     private boolean hasNoReturn() {
@@ -123,29 +136,6 @@ public record MasterChange(String present, String future) {
 
   /** The command that has come furthest, and if it is done. */
   public record Reached(Command command, boolean isDone) {}
-
-  /** The next step of a command. */
-  public sealed interface Step {
-
-    /** Nothing is left to do. */
-    record Done() implements Step {}
-
-    /** Let all leases of clients of the present masters end, by a clock that is not set. */
-    record Wait() implements Step {}
-
-    /** Let a master have what it shows on disk. */
-    record Save(int master) implements Step {}
-
-    /**
-     * Let a master serve these clients, if it still serves those that were read.
-     *
-     * @param carries true if the counters of the present masters must be carried to it first
-     */
-    record Write(int master, Served serves, boolean carries, After after) implements Step {}
-
-    /** The command cannot go on. */
-    record Refuse(int master, String reason) implements Step {}
-  }
 
   /** The step that need not be repeated for a write that follows it. */
   public enum After {
@@ -187,9 +177,9 @@ public record MasterChange(String present, String future) {
   }
 
   /** Returns a master as it was read. */
-  public Master master(Role role, Membership.Node node, boolean isSaved) {
+  public Master master(int index, Role role, Membership.Node node, boolean isSaved) {
     if (!node.hasFoundedText()) {
-      return new Master(role, null, null, isSaved);
+      return new Master(index, role, null, null, isSaved);
     }
     BirthMark mark = node.shown();
     Served serves = mark.serves();
@@ -197,6 +187,7 @@ public record MasterChange(String present, String future) {
     boolean isOfPresent = mark.agreement().sets().get(0).id().equals(present);
     Served shows = isIts ? serves : serves.without(Served.NO_RETURN);
     return new Master(
+        index,
         role,
         node.isValid() ? serves : null,
         (serves.isNobody() ? isIts : isOfPresent) ? shows : null,
@@ -211,17 +202,14 @@ public record MasterChange(String present, String future) {
    *     nothing: what must be written again was undone meanwhile
    */
   public Step next(Command command, List<Master> masters, boolean waited) {
-    int other = Operation.first(masters, each -> !isKnown(each));
-    if (command != Command.ABORT && other >= 0) { // abort passes over others
-      return new Step.Refuse(
-          other, "it serves other clients, " + masters.get(other).serves + ": see redlock doctor");
-    }
-    return switch (command) {
-      case PREPARE -> prepare(masters);
-      case COMMIT -> commit(masters, waited); // M2
-      case FINISH -> finish(masters);
-      case ABORT -> abort(masters);
-    };
+    Optional<Step> step =
+        switch (command) {
+          case PREPARE -> unknown(masters).or(() -> prepare(masters));
+          case COMMIT -> unknown(masters).or(() -> commit(masters, waited)); // M2
+          case FINISH -> unknown(masters).or(() -> finish(masters));
+          case ABORT -> abort(masters); // passes over others
+        };
+    return step.orElseGet(() -> new Step.Done(command.done, -1));
   }
 
   /** Returns the point that the change has reached on these masters. */
@@ -236,8 +224,17 @@ public record MasterChange(String present, String future) {
                     ? Command.COMMIT
                     : Command.PREPARE;
     List<Master> saved =
-        masters.stream().map(each -> new Master(each.role, each.serves, each.shows, true)).toList();
+        masters.stream()
+            .map(each -> new Master(each.index, each.role, each.serves, each.shows, true))
+            .toList();
     return new Reached(last, next(last, saved, false) instanceof Step.Done);
+  }
+
+  private Optional<Step> unknown(List<Master> masters) {
+    return on(
+        masters,
+        each -> !isKnown(each),
+        each -> each.refusing("it serves other clients, " + each.serves + ": see redlock doctor"));
   }
 
   private boolean isKnown(Master master) {
@@ -283,77 +280,70 @@ public record MasterChange(String present, String future) {
 
   /** Returns the step for the first master that needs it. */
   private static Optional<Step> on(
-      List<Master> masters, Predicate<Master> condition, IntFunction<Step> step) {
-    int found = Operation.first(masters, condition);
-    return found < 0 ? Optional.empty() : Optional.of(step.apply(found));
+      List<Master> masters, Predicate<Master> condition, Function<Master, Step> step) {
+    return masters.stream().filter(condition).findFirst().map(step);
   }
 
   private static Optional<Step> let(
       List<Master> masters, Predicate<Master> condition, Served target) {
-    return on(masters, condition, i -> new Step.Write(i, target, false, After.NOTHING));
+    return on(masters, condition, each -> each.letting(target));
   }
 
   private static Optional<Step> refuse(
       List<Master> masters, Predicate<Master> condition, String reason) {
-    return on(masters, condition, i -> new Step.Refuse(i, reason));
+    return on(masters, condition, each -> each.refusing(reason));
+  }
+
+  private static Optional<Step> refuse(boolean condition, String reason) {
+    return condition ? Optional.of(Step.refuse(-1, reason)) : Optional.empty();
   }
 
   /** Lets the next master have on disk what it shows, as far as one must. */
   private static Optional<Step> save(List<Master> masters) { // M6
-    return on(masters, each -> !each.isSaved, Step.Save::new);
+    return on(masters, each -> !each.isSaved, each -> new Step.Save(each.index));
   }
 
   private Optional<Step> aborted(List<Master> masters) {
     return refuse(masters, this::isBarred, "abort was interrupted: run redlock resize abort again");
   }
 
-  private Step prepare(List<Master> masters) {
-    if (isBound(masters)) {
-      return new Step.Refuse(-1, "the change is committed: run redlock resize commit");
-    }
+  private Optional<Step> prepare(List<Master> masters) {
     // A master without a mark has lost its data: it must not serve clients that another one left.
     boolean hasLeft = any(masters, each -> each.isPresent() && each.serves(committed()));
     Served unmarked = hasLeft ? committed() : prepared();
-    return aborted(masters)
+    return refuse(isBound(masters), "the change is committed: run redlock resize commit")
+        .or(() -> aborted(masters))
         .or(() -> let(masters, Master::mayJoin, committed()))
         .or(() -> let(masters, each -> each.is(Role.LEAVING, before()), prepared()))
         .or(() -> let(masters, each -> each.is(Role.STAYING, before()), prepared()))
         .or(() -> let(masters, each -> each.isUnmarked(Role.LEAVING), unmarked))
-        .or(() -> let(masters, each -> each.isUnmarked(Role.STAYING), unmarked))
-        .orElseGet(Step.Done::new);
+        .or(() -> let(masters, each -> each.isUnmarked(Role.STAYING), unmarked));
   }
 
-  private Step commit(List<Master> masters, boolean waited) {
-    if (any(masters, Master::hasLeft)) {
-      return new Step.Refuse(-1, "finish was begun: run redlock resize finish");
-    }
+  private Optional<Step> commit(List<Master> masters, boolean waited) {
     boolean isBound = isBound(masters);
     Predicate<Master> isUnprepared =
-        each -> each.isPresent() ? each.serves(before()) : each.mayJoin();
+        each -> !isBound && (each.isPresent() ? each.serves(before()) : each.mayJoin());
     Predicate<Master> isServing =
         each -> each.serves(prepared()) || isBound && (isBarred(each) || each.serves(before()));
     Served unmarked = isBound ? committed().with(Served.NO_RETURN) : committed();
-    Optional<Step> refusal =
-        isBound
-            ? Optional.empty()
-            : aborted(masters)
-                .or(
-                    () ->
-                        refuse(
-                            masters,
-                            isUnprepared,
-                            "it is not prepared: run redlock resize prepare first"));
-    return refusal
-        .or(() -> let(masters, each -> each.isPresent() && isServing.test(each), committed()))
-        .or(() -> let(masters, each -> each.isPresent() && each.serves == null, unmarked))
+    return refuse(any(masters, Master::hasLeft), "finish was begun: run redlock resize finish")
+        .or(() -> isBound ? Optional.empty() : aborted(masters))
         .or(
             () ->
-                isOpen(masters) || waited
-                    ? Optional.empty()
-                    : save(masters).or(() -> Optional.of(new Step.Wait()))) // M3
+                refuse(
+                    masters, isUnprepared, "it is not prepared: run redlock resize prepare first"))
+        .or(() -> let(masters, each -> each.isPresent() && isServing.test(each), committed()))
+        .or(() -> let(masters, each -> each.isPresent() && each.serves == null, unmarked))
+        .or(() -> isOpen(masters) || waited ? Optional.empty() : awaited(masters))
         .or(() -> bind(masters))
-        .or(() -> open(masters))
-        .orElseGet(Step.Done::new);
+        .or(() -> open(masters));
+  }
+
+  private Optional<Step> awaited(List<Master> masters) { // M3
+    Duration time = Duration.ofMillis(leaseMillis);
+    return save(masters)
+        .or(() -> Optional.of(new Step.Wait(time, "of a client that does not move", Map.of())));
   }
 
   /** Lets present masters show that the change cannot be undone any more. */
@@ -361,23 +351,19 @@ public record MasterChange(String present, String future) {
     return on(
         masters,
         each -> each.isPresent() && each.serves(opened(), committed()) && !each.hasNoReturn(),
-        i -> new Step.Write(i, masters.get(i).with(Served.NO_RETURN), false, After.WAIT));
+        each -> each.with(Served.NO_RETURN, After.WAIT));
   }
 
   private Optional<Step> open(List<Master> masters) {
+    Served bound = opened().with(Served.NO_RETURN);
     return on(
             masters,
             each -> each.isFuture() && !each.serves(opened(), finished()),
-            i ->
-                new Step.Write(
-                    i,
-                    masters.get(i).isPresent() ? opened().with(Served.NO_RETURN) : opened(),
-                    true,
-                    After.DISK))
+            each -> new Step.Let(each.index, each.isPresent() ? bound : opened(), true, After.DISK))
         .map(written -> save(masters).orElse(written));
   }
 
-  private Step finish(List<Master> masters) {
+  private Optional<Step> finish(List<Master> masters) {
     boolean isBegun = any(masters, Master::hasLeft);
     Predicate<Master> isPast = each -> each.serves(opened()) || isBegun && each.serves(committed());
     Predicate<Master> isEarly =
@@ -387,56 +373,53 @@ public record MasterChange(String present, String future) {
                     && each.serves != null
                     && !isPast.test(each)
                     && !isFinished(each);
-    Predicate<Master> isStill = each -> each.serves(before(), prepared(), committed());
+    Predicate<Master> isStill =
+        each -> each.serves == null || each.serves(before(), prepared(), committed());
     return refuse(masters, isEarly, "it is not committed: run redlock resize commit first")
         .or(
             () ->
                 let(
                     masters,
-                    each ->
-                        each.role == Role.LEAVING && (each.serves == null || isStill.test(each)),
+                    each -> each.role == Role.LEAVING && isStill.test(each),
                     Served.NOBODY))
         .or(
             () ->
                 on(
                         masters,
                         each -> each.isFuture() && (each.serves == null || isPast.test(each)),
-                        i -> new Step.Write(i, finished(), false, After.DISK))
-                    .map(written -> save(masters).orElse(written)))
-        .orElseGet(Step.Done::new);
+                        each -> new Step.Let(each.index, finished(), false, After.DISK))
+                    .map(written -> save(masters).orElse(written)));
   }
 
-  private Step abort(List<Master> masters) {
-    if (isBound(masters)) {
-      return new Step.Refuse(
-          -1,
-          "the change is committed: run redlock resize commit, then finish it, then change the"
-              + " masters back");
-    }
-    if (!any(masters, Master::mayReturn)) {
-      return new Step.Refuse(
-          -1, "no present master shows the mark of its set: run redlock resize commit");
-    }
+  private Optional<Step> abort(List<Master> masters) {
     // Each future master is barred first, which a commit that is under way elsewhere respects. As
     // long as one is, the change can be seen.
-    return let(
-            masters,
-            each -> each.isUnmarked(Role.JOINING) || each.is(Role.JOINING, committed()),
-            Served.NOBODY)
+    return refuse(
+            isBound(masters),
+            "the change is committed: run redlock resize commit, then finish it, then change the"
+                + " masters back")
+        .or(
+            () ->
+                refuse(
+                    !any(masters, Master::mayReturn),
+                    "no present master shows the mark of its set: run redlock resize commit"))
+        .or(
+            () ->
+                let(
+                    masters,
+                    each -> each.isUnmarked(Role.JOINING) || each.is(Role.JOINING, committed()),
+                    Served.NOBODY))
         .or(
             () ->
                 on(
                     masters,
                     each -> each.is(Role.STAYING, prepared(), committed()),
-                    i ->
-                        new Step.Write(
-                            i, masters.get(i).with(Served.ABORTING), false, After.NOTHING)))
+                    each -> each.with(Served.ABORTING, After.NOTHING)))
         .or(() -> back(masters, each -> each.isUnmarked(Role.STAYING), barred(committed())))
         .or(() -> back(masters, each -> each.isUnmarked(Role.LEAVING), before()))
         .or(() -> back(masters, each -> each.is(Role.LEAVING, prepared(), committed()), before()))
         .or(() -> back(masters, each -> each.role == Role.STAYING && isBarred(each), before()))
-        .or(() -> save(masters))
-        .orElseGet(Step.Done::new);
+        .or(() -> save(masters));
   }
 
   private static Optional<Step> back(

@@ -1,5 +1,6 @@
 package io.redlock.jedis.membership;
 
+import io.redlock.jedis.membership.MasterChange.After;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
@@ -67,6 +68,14 @@ public interface Operation {
         String told)
         implements Step {}
 
+    /**
+     * Let a master serve these clients, if it still serves those that were read. {@link Resize}
+     * makes a write of it.
+     *
+     * @param carries true if the counters of the present masters must be carried to it first
+     */
+    record Let(int master, Served serves, boolean carries, After after) implements Step {}
+
     /** Ask these masters. */
     record Ask(Question question, Set<Integer> masters) implements Step {}
 
@@ -80,6 +89,11 @@ public interface Operation {
      * @param isOther true if the list is the other one of a change that is under way
      */
     record Refuse(Map<Integer, String> reasons, boolean isOther) implements Step {}
+
+    /** Returns that the command cannot go on because of one master; −1 for none of them. */
+    static Refuse refuse(int master, String reason) {
+      return new Refuse(Map.of(master, reason), false);
+    }
   }
 
   /**
@@ -141,14 +155,12 @@ public interface Operation {
    * The knowledge of a run, besides what the masters show.
    *
    * @param written the marks that it wrote last, by the master
-   * @param before the masters as they were read before its last write; empty if it wrote nothing
    * @param answers by the question and the master
    * @param beside other masters that were read, by the name
    */
   record Known(
       Progress progress,
       Map<Integer, String> written,
-      List<Audited> before,
       Map<Question, Map<Integer, String>> answers,
       Map<String, Membership.Node> beside) {
 
@@ -166,7 +178,7 @@ public interface Operation {
 
     Stopped(int master, String reason) {
       super(reason, null, false, false);
-      step = new Step.Refuse(Map.of(master, reason), false);
+      step = Step.refuse(master, reason);
     }
   }
 

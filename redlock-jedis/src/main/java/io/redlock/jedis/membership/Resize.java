@@ -7,7 +7,6 @@ import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -46,7 +45,7 @@ public record Resize(
   private record Sets(MasterSet present, MasterSet future, Agreement terms) {
 
     MasterChange change() {
-      return new MasterChange(present.id(), future.id());
+      return new MasterChange(present.id(), future.id(), terms.abstentionMillis());
     }
 
     /** Returns the agreement of a master that serves these clients. */
@@ -74,11 +73,6 @@ public record Resize(
     @Nullable BirthMark text() {
       return read.node().hasFoundedText() ? read.node().mark() : null;
     }
-
-    /** Returns the same as another reading of all masters shows it. */
-    Found in(List<Audited> masters) {
-      return new Found(index, masters.get(index), role);
-    }
   }
 
   @Override
@@ -96,13 +90,9 @@ public record Resize(
     if (command == Command.PREPARE && !unasked.isEmpty()) {
       return new Step.Ask(Question.RIGHTS, unasked);
     }
-    List<Found> before =
-        known.before().isEmpty()
-            ? List.of()
-            : all.stream().map(each -> each.in(known.before())).toList();
-    Sets sets = sets(all, before, masters.stream().map(Audited::name).toList());
-    if (sets == null) {
-      return new Step.Done(NO_CHANGE, -1);
+    Sets sets = sets(all, known, masters.stream().map(Audited::name).toList());
+    if (sets == null) { // undone on all, if this run wrote, so no mark shows it any more
+      return known.written().isEmpty() ? new Step.Done(NO_CHANGE, -1) : saved(all, known);
     }
     if (command != Command.ABORT) {
       all.forEach(each -> requireKnown(each, sets));
@@ -112,33 +102,32 @@ public record Resize(
         all.stream()
             .map(
                 each ->
-                    change.master(
-                        each.role,
-                        each.read.node(),
-                        known.progress().isSaved(each.read, each.index)))
+                    change.master(each.index, each.role, each.read.node(), isSaved(each, known)))
             .toList();
-    MasterChange.Step step = change.next(command, states, known.progress().waited());
-    if (step instanceof MasterChange.Step.Refuse refuse) {
-      int master = refuse.master() < 0 ? -1 : all.get(refuse.master()).index;
-      throw new Stopped(master, refuse.reason());
-    } else if (step instanceof MasterChange.Step.Wait) {
-      return new Step.Wait(
-          Duration.ofMillis(sets.terms.abstentionMillis()),
-          "of a client that does not move",
-          Map.of());
-    } else if (step instanceof MasterChange.Step.Save save) {
-      return new Step.Save(all.get(save.master()).index);
-    } else if (step instanceof MasterChange.Step.Write write) {
-      if (command == Command.PREPARE) {
-        requireSameTerms(all);
-      }
-      if (!unmoved.isEmpty() && change.reached(states).command() == Command.PREPARE) {
-        throw new Stopped(
-            -1, unmoved + ": run them with movingTo, or leave them behind with --force");
-      }
-      return write(write, all, sets, known);
+    Step step = change.next(command, states, known.progress().waited());
+    if (!(step instanceof Step.Let let)) {
+      return step;
     }
-    return new Step.Done(command.done, -1);
+    if (command == Command.PREPARE) {
+      requireSameTerms(all);
+    }
+    if (!unmoved.isEmpty() && change.reached(states).command() == Command.PREPARE) {
+      throw new Stopped(
+          -1, unmoved + ": run them with movingTo, or leave them behind with --force");
+    }
+    return write(let, all, sets, known);
+  }
+
+  private static boolean isSaved(Found each, Known known) {
+    return known.progress().isSaved(each.read, each.index);
+  }
+
+  private Step saved(List<Found> all, Known known) { // M6
+    return all.stream()
+        .filter(each -> !isSaved(each, known))
+        .findFirst()
+        .<Step>map(each -> new Step.Save(each.index))
+        .orElseGet(() -> new Step.Done(command.done, -1));
   }
 
   private boolean isCorrectable(int master) {
@@ -200,21 +189,17 @@ public record Resize(
         .toList();
   }
 
-  /**
-   * Returns the sets of the change under way, or of a new one; null if nothing is left to do.
-   *
-   * @param before what the masters showed before the last write: when an abort has undone the
-   *     change on all, no mark shows it any more
-   */
-  private @Nullable Sets sets(List<Found> found, List<Found> before, List<String> names) {
+  /** Returns the sets of the change under way, or of a new one; null if there is none to undo. */
+  private @Nullable Sets sets(List<Found> found, Known known, List<String> names) {
     List<String> present = names(names, quorum.present());
     List<String> future = names(names, quorum.future());
     Predicate<Sets> isIts = sets -> sets.present.isOf(present) && sets.future.isOf(future);
     List<Sets> all = changes(found);
     List<Sets> its = all.stream().filter(isIts).toList();
-    if (command == Command.ABORT) {
-      its = its.isEmpty() ? changes(before).stream().filter(isIts).toList() : its;
-    } else if (all.size() > 1) {
+    if (command == Command.ABORT && its.isEmpty() && !known.written().isEmpty()) {
+      return null; // although another one may be under way
+    }
+    if (command != Command.ABORT && all.size() > 1) {
       throw new Stopped(
           -1, "several changes of masters are under way: end all but one: run " + ends(all));
     }
@@ -362,8 +347,8 @@ public record Resize(
 
   // Marks.
 
-  private Step write(MasterChange.Step.Write write, List<Found> found, Sets sets, Known known) {
-    Found target = found.get(write.master());
+  private Step write(Step.Let let, List<Found> found, Sets sets, Known known) {
+    Found target = found.get(Operation.first(found, each -> each.index == let.master()));
     boolean isFirst = known.written().isEmpty();
     List<Found> fresh = // before the first write all of them, so that none is in the way later
         found.stream()
@@ -388,27 +373,27 @@ public record Resize(
     if (!unasked.isEmpty()) {
       return new Step.Ask(Question.KEY, unasked);
     }
-    Agreement agreement = sets.agreement(write.serves());
+    Agreement agreement = sets.agreement(let.serves());
     BirthMark old = target.mark();
     BirthMark mark =
         old == null
             ? BirthMark.fresh(
-                target.read.node().answer(), fresh.contains(target), write.serves(), agreement)
+                target.read.node().answer(), fresh.contains(target), let.serves(), agreement)
             : old.serving(
-                write.serves(),
+                let.serves(),
                 old.serves().isNobody() // and what its clients agreed on is over
                     ? agreement
                     : old.agreement().of(agreement.sets()));
     Set<Integer> sources = // M5
         found.stream()
-            .filter(each -> write.carries() && each.role != Role.JOINING && !each.equals(target))
+            .filter(each -> let.carries() && each.role != Role.JOINING && !each.equals(target))
             .map(Found::index)
             .collect(Collectors.toCollection(TreeSet::new));
     return new Step.Write(
         Map.of(target.index, NodeAudit.Refresh.of(target.read.node().answer(), mark)),
         sources,
-        write.after() != After.NOTHING,
-        write.after() == After.DISK,
+        let.after() != After.NOTHING,
+        let.after() == After.DISK,
         " serves " + mark.inWords());
   }
 

@@ -73,7 +73,6 @@ public final class Marks {
     return new Known(
         progress,
         Map.of(),
-        List.of(),
         answers,
         Stream.of(beside).collect(Collectors.toMap(Membership.Node::name, each -> each)));
   }

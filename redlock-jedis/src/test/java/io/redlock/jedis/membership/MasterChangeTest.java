@@ -5,7 +5,7 @@ import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Reached;
 import io.redlock.jedis.membership.MasterChange.Role;
-import io.redlock.jedis.membership.MasterChange.Step;
+import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.scenes.Scenes;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,7 +25,7 @@ class MasterChangeTest {
 
   private static final class Life extends Scenes.Teller {
 
-    private final MasterChange change = new MasterChange("old", "new");
+    private final MasterChange change = new MasterChange("old", "new", 0);
     private final List<Master> masters = new ArrayList<>();
 
     @Override
@@ -44,7 +44,7 @@ class MasterChangeTest {
         case "joins" -> add(1, Role.JOINING, rest);
         case "change" -> {
           int master = Integer.parseInt(words[0]);
-          masters.set(master, master(masters.get(master).role(), serves(words[1])));
+          masters.set(master, master(master, masters.get(master).role(), serves(words[1])));
         }
         case "next" -> tell(text(change.next(command(rest), masters, false)));
         case "next-after-the-wait" -> tell(text(change.next(command(rest), masters, true)));
@@ -58,17 +58,17 @@ class MasterChangeTest {
       return (leaving, staying, joining) -> {
         List<Master> all =
             List.of(
-                master(Role.LEAVING, serves(leaving)),
-                master(Role.STAYING, serves(staying)),
-                master(Role.JOINING, serves(joining)));
+                master(0, Role.LEAVING, serves(leaving)),
+                master(1, Role.STAYING, serves(staying)),
+                master(2, Role.JOINING, serves(joining)));
         String now = text(change.next(command(what), all, false));
         String later = text(change.next(command(what), all, true));
         return now.equals(later) ? now : now + ", then " + later;
       };
     }
 
-    private static Master master(Role role, @Nullable Served serves) {
-      return new Master(role, serves, serves, true);
+    private static Master master(int index, Role role, @Nullable Served serves) {
+      return new Master(index, role, serves, serves, true);
     }
 
     private static @Nullable Served serves(char sign) {
@@ -94,7 +94,7 @@ class MasterChangeTest {
 
     private void add(int count, Role role, String served) {
       for (int i = 0; i < count; i++) {
-        masters.add(master(role, serves(served)));
+        masters.add(master(masters.size(), role, serves(served)));
       }
     }
 
@@ -109,18 +109,17 @@ class MasterChangeTest {
     /** Performs a command step by step; returns the points, the end, and whom masters serve. */
     private List<String> perform(Command command) {
       List<String> came = new ArrayList<>(List.of(point()));
-      masters.replaceAll(each -> new Master(each.role(), each.serves(), each.shows(), false));
+      masters.replaceAll(each -> saved(each, false));
       boolean waited = false;
       Step step = change.next(command, masters, waited);
       while (!(step instanceof Step.Done || step instanceof Step.Refuse)) {
-        if (step instanceof Step.Write write) {
-          boolean isSaved = write.after() == After.DISK;
-          Role role = masters.get(write.master()).role();
-          masters.set(write.master(), new Master(role, write.serves(), write.serves(), isSaved));
+        if (step instanceof Step.Let let) {
+          Role role = masters.get(let.master()).role();
+          Master its = master(let.master(), role, let.serves());
+          masters.set(let.master(), saved(its, let.after() == After.DISK));
           came.add(point());
         } else if (step instanceof Step.Save save) {
-          Master its = masters.get(save.master());
-          masters.set(save.master(), new Master(its.role(), its.serves(), its.shows(), true));
+          masters.set(save.master(), saved(masters.get(save.master()), true));
           came.add("disk");
         } else {
           came.add("wait");
@@ -142,24 +141,29 @@ class MasterChangeTest {
           .toList();
     }
 
+    private static Master saved(Master its, boolean isSaved) {
+      return new Master(its.index(), its.role(), its.serves(), its.shows(), isSaved);
+    }
+
     private String point() {
       Reached reached = change.reached(masters);
       return reached.command() + (reached.isDone() ? " done" : "");
     }
 
     private static String text(Step step) {
-      if (step instanceof Step.Write write) {
+      if (step instanceof Step.Let let) {
         return "let "
-            + (write.master() + " serve " + text(write.serves()))
-            + (write.carries() ? ", with the counters" : "");
+            + (let.master() + " serve " + text(let.serves()))
+            + (let.carries() ? ", with the counters" : "");
+      } else if (step instanceof Step.Refuse refuse) {
+        int master = refuse.reasons().keySet().iterator().next();
+        return "refused"
+            + (master < 0 ? ": " : " by " + master + ": ")
+            + refuse.reasons().get(master);
       }
-      return step instanceof Step.Refuse refuse
-          ? "refused"
-              + (refuse.master() < 0 ? ": " : " by " + refuse.master() + ": ")
-              + refuse.reason()
-          : step instanceof Step.Wait
-              ? "wait"
-              : step instanceof Step.Save save ? "save " + save.master() : "done";
+      return step instanceof Step.Wait
+          ? "wait"
+          : step instanceof Step.Save save ? "save " + save.master() : "done";
     }
 
     private static String text(@Nullable Served serves) {
