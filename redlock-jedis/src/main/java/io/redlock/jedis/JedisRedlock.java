@@ -122,8 +122,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder node(String address) {
-      deployment.node(address);
-      return this;
+      return set(Setting.NODES, address);
     }
 
     /**
@@ -138,7 +137,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder node(String name, Pool<Connection> pool) {
-      deployment.node(name, pool);
+      deployment.add(Setting.NODES, name, pool);
       return this;
     }
 
@@ -153,8 +152,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder movingTo(String address) {
-      deployment.movingTo(address);
-      return this;
+      return set(Setting.MOVING_TO, address);
     }
 
     /**
@@ -166,7 +164,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder movingTo(String name, Pool<Connection> pool) {
-      deployment.movingTo(name, pool);
+      deployment.add(Setting.MOVING_TO, name, pool);
       return this;
     }
 

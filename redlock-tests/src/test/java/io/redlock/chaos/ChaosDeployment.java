@@ -81,12 +81,16 @@ class ChaosDeployment extends DeploymentUnderFaults {
   /** What an operator of a change of masters has in the environment. */
   DeploymentSettings operatorSettings() {
     DeploymentSettings settings = new DeploymentSettings();
-    terms.masters().present().forEach(node -> settings.node(nodes.get(node).server.address()));
-    terms.masters().future().forEach(node -> settings.movingTo(nodes.get(node).server.address()));
+    terms.masters().present().forEach(node -> settings.set(Setting.NODES, address(node)));
+    terms.masters().future().forEach(node -> settings.set(Setting.MOVING_TO, address(node)));
     settings.set(Setting.NODE_TIMEOUT, terms.nodeTimeout());
     settings.set(Setting.MAX_TTL, terms.maxTtl());
     settings.set(Setting.CLOCK_SKEW, terms.skew());
     return settings;
+  }
+
+  private String address(int node) {
+    return nodes.get(node).server.address();
   }
 
   /** Starts processes of this library that know these masters. */

@@ -492,7 +492,7 @@ class FaultSentencesTest {
     String adopted = builder(address, config).restartGuard(true).adopt().toString();
     assertTrue(adopted.endsWith(" (" + sentence + ")"), adopted);
     DeploymentSettings deployment = new DeploymentSettings();
-    deployment.node(address);
+    deployment.set(Setting.NODES, address);
     if (config != null) {
       deployment.clientConfig(config);
     } else {
@@ -505,7 +505,7 @@ class FaultSentencesTest {
     if (config == null) {
       ByteArrayOutputStream printed = new ByteArrayOutputStream();
       DeploymentSettings again = new DeploymentSettings();
-      again.node(address);
+      again.set(Setting.NODES, address);
       assertEquals(1, Doctor.run(again, new PrintStream(printed)));
       String lines = printed.toString(StandardCharsets.UTF_8);
       assertTrue(lines.contains("  " + sentence + "\n"), lines);

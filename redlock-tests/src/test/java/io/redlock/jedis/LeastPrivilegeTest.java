@@ -21,6 +21,7 @@ import io.redlock.cli.Doctor;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.lane.LaneFixture;
 import io.redlock.jedis.membership.BirthMark;
+import io.redlock.settings.Setting;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
@@ -445,7 +446,7 @@ class LeastPrivilegeTest {
 
   private static DeploymentSettings deployment(String addresses) {
     DeploymentSettings deployment = new DeploymentSettings();
-    deployment.node(addresses);
+    deployment.set(Setting.NODES, addresses);
     return deployment;
   }
 

@@ -104,8 +104,8 @@ class MovingMastersTest {
 
     private DeploymentSettings deployment() {
       DeploymentSettings deployment = new DeploymentSettings();
-      present.forEach(deployment::node);
-      future.forEach(deployment::movingTo);
+      present.forEach(address -> deployment.set(Setting.NODES, address));
+      future.forEach(address -> deployment.set(Setting.MOVING_TO, address));
       deployment.set(Setting.MAX_TTL, MAX_TTL);
       deployment.set(Setting.CLOCK_SKEW, Duration.ofMillis(200));
       deployment.set(Setting.SILENCE_TIMEOUT, PATIENCE); // the machine may stand still

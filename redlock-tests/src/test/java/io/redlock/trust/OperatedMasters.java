@@ -95,7 +95,7 @@ abstract class OperatedMasters {
 
   final DeploymentSettings operator(String list) {
     DeploymentSettings operator = new DeploymentSettings();
-    operator.node(list);
+    operator.set(Setting.NODES, list);
     operator.set(Setting.MAX_TTL, maxTtl);
     operator.set(Setting.CLOCK_SKEW, skew);
     operator.set(Setting.SILENCE_TIMEOUT, PATIENCE); // the machine may stand still
@@ -104,7 +104,7 @@ abstract class OperatedMasters {
 
   final boolean resize(Command command, String present, String future, PrintStream out) {
     DeploymentSettings operator = operator(present);
-    operator.movingTo(future);
+    operator.set(Setting.MOVING_TO, future);
     return operator.resize(command, new Word(List.of(), List.of(), true), SETTLE, out);
   }
 

@@ -88,40 +88,11 @@ public final class DeploymentSettings {
     return Objects.requireNonNull(value, () -> name + " is null: " + fix);
   }
 
-  /** Adds a master by its address, or several separated by commas or white space. */
-  public void node(@Nullable String address) {
-    add(masters, address);
-  }
-
-  /** Adds a future master by its address, or several separated by commas or white space. */
-  public void movingTo(@Nullable String address) {
-    add(future, address);
-  }
-
-  private static void add(List<Master> to, @Nullable String address) {
-    if (address == null) {
-      to.add(new Master(null, null)); // reported with everything else
-      return;
-    }
-    for (String each : SEPARATOR.split(address.strip(), -1)) {
-      to.add(new Master(each, null));
-    }
-  }
-
-  /** Adds a master that is reached through a user-supplied pool. */
-  public void node(@Nullable String name, Pool<Connection> pool) {
-    add(masters, name, pool);
-  }
-
-  /** Adds a future master that is reached through a user-supplied pool. */
-  public void movingTo(@Nullable String name, Pool<Connection> pool) {
-    add(future, name, pool);
-  }
-
-  private static void add(List<Master> to, @Nullable String name, Pool<Connection> pool) {
+  /** Adds a master, or a future one, that is reached through a user-supplied pool. */
+  public void add(Setting<String> list, @Nullable String name, Pool<Connection> pool) {
     String node = Brief.text(String.valueOf(name));
     given(pool, "pool", "give the pool of node " + node + ", or add the node by its address");
-    to.add(new Master(name, pool));
+    (list == Setting.NODES ? masters : future).add(new Master(name, pool));
   }
 
   /** Reads settings as text; what cannot be parsed is reported with all other faults. */
@@ -136,14 +107,19 @@ public final class DeploymentSettings {
         given(clientConfig, "clientConfig", "give a value, or leave the call out for the default");
   }
 
-  /** Sets a value; masters are added instead. */
+  /** Sets a value. Masters are added instead: one, or several between commas or white space. */
   public <T> void set(Setting<T> setting, @Nullable T value) {
-    if (setting == Setting.NODES) {
-      node((String) value);
-    } else if (setting == Setting.MOVING_TO) {
-      movingTo((String) value);
-    } else {
+    if (setting != Setting.NODES && setting != Setting.MOVING_TO) {
       values.set(setting, value);
+      return;
+    }
+    List<Master> list = setting == Setting.NODES ? masters : future;
+    if (value == null) {
+      list.add(new Master(null, null)); // reported with everything else
+    } else {
+      for (String each : SEPARATOR.split(value.toString().strip(), -1)) {
+        list.add(new Master(each, null));
+      }
     }
   }
 
