@@ -105,13 +105,26 @@ public final class Survey {
       List<Answer<Timed>> answers,
       Ticker clocks) {
     Peers peers = new Peers(names, quorum, rules.skewMicros());
-    surroundings(peers, answers, clocks, rules); // so that the last count for the first verdicts
-    List<@Nullable Surroundings> around = surroundings(peers, answers, clocks, rules);
     List<Audited> audits = new ArrayList<>();
+    for (int i = 0; i < answers.size(); i++) { // so that the last count for the first verdicts
+      hear(peers, i, answers.get(i).value(), clocks, rules);
+    }
     for (int i = 0; i < answers.size(); i++) {
-      audits.add(judge(names.get(i), rules, answers.get(i), around.get(i)));
+      Timed timed = answers.get(i).value();
+      NodeAudit audit = timed == null ? null : timed.audit;
+      Surroundings around = hear(peers, i, timed, clocks, rules);
+      Verdict verdict = audit == null || around == null ? null : rules.judge(audit, around);
+      Membership.Node node = Membership.Node.of(names.get(i), audit);
+      audits.add(new Audited(node, around, verdict, answers.get(i).failure()));
     }
     return audits;
+  }
+
+  private static @Nullable Surroundings hear(
+      Peers peers, int master, @Nullable Timed timed, Ticker clocks, TrustRules rules) {
+    return timed == null
+        ? null
+        : peers.hear(master, timed.audit, timed.beforeNanos, timed.afterNanos, clocks, rules);
   }
 
   private static Timed audit(Connection connection) {
@@ -121,28 +134,5 @@ public final class Survey {
     long beforeNanos = CLOCKS.monotonicNanos();
     NodeAudit audit = AuditCall.over(connection, AuditCall.invocation(1, null));
     return new Timed(audit, beforeNanos, CLOCKS.monotonicNanos());
-  }
-
-  private static List<@Nullable Surroundings> surroundings(
-      Peers peers, List<Answer<Timed>> answers, Ticker clocks, TrustRules rules) {
-    List<@Nullable Surroundings> all = new ArrayList<>();
-    for (int i = 0; i < answers.size(); i++) {
-      Timed timed = answers.get(i).value();
-      all.add(
-          timed == null
-              ? null
-              : peers.hear(i, timed.audit, timed.beforeNanos, timed.afterNanos, clocks, rules));
-    }
-    return all;
-  }
-
-  private static Audited judge(
-      String name, TrustRules rules, Answer<Timed> answer, @Nullable Surroundings around) {
-    Timed timed = answer.value();
-    if (timed == null || around == null) {
-      return new Audited(Membership.Node.of(name, null), null, null, answer.failure());
-    }
-    return new Audited(
-        Membership.Node.of(name, timed.audit), around, rules.judge(timed.audit, around), null);
   }
 }

@@ -253,17 +253,13 @@ public final class Membership {
   private Optional<Mine> moving(String known) {
     List<Mine> shown = new ArrayList<>();
     for (Node node : witnesses()) {
-      for (String label : node.shown().serves().changes()) {
-        int arrow = label.indexOf('>');
-        Agreement agreement = node.shown().agreement();
-        Optional<MasterSet> from =
-            agreement.set(label.substring(0, arrow)).filter(set -> set.isOf(present));
-        Optional<MasterSet> to =
-            agreement.set(label.substring(arrow + 1)).filter(set -> set.isOf(future));
-        if (known.isEmpty() || known.equals(label)) {
-          from.flatMap(old -> to.map(next -> new Mine(label, List.of(old, next))))
-              .ifPresent(shown::add);
-        }
+      List<MasterSet> sets = node.shown().agreement().sets();
+      boolean isIts = sets.size() > 1 && sets.get(0).isOf(present) && sets.get(1).isOf(future);
+      String label = isIts ? Served.moving(sets.get(0).id(), sets.get(1).id()) : "";
+      if (isIts
+          && node.shown().serves().includes(label)
+          && (known.isEmpty() || known.equals(label))) {
+        shown.add(new Mine(label, sets));
       }
     }
     return mostShown(shown);
@@ -436,30 +432,22 @@ public final class Membership {
 
   /** Explains why there is nothing to copy: only an operator founds a set. */
   private Advice unfounded() {
-    Optional<Advice> silent =
-        as(Sight.SILENT)
-            .findFirst()
-            .map(
-                each ->
-                    new Advice.Wait(
-                        "no majority of the masters knows their set, so all must answer first; "
-                            + each.node.name
-                            + " does not"));
-    Optional<Seen> stray = seen.stream().filter(this::isStray).findFirst();
-    return silent.orElseGet(
-        () ->
-            new Advice.Refuse(
-                stray.isPresent()
-                    ? stray(stray.get().node)
-                    : isAny(Sight.DISPUTED)
-                        ? "its set is being founded: if that was interrupted, run "
-                            + client.command("adopt", present)
-                            + " again"
-                        : "no set is founded on these masters: run "
-                            + client.command("adopt", present)
-                            + agreed
-                                .map(terms -> "; their clients agreed on " + terms.inWords())
-                                .orElse("")));
+    Optional<Seen> silent = as(Sight.SILENT).findFirst();
+    if (silent.isPresent()) {
+      return new Advice.Wait(
+          "no majority of the masters knows their set, so all must answer first; "
+              + silent.get().node.name
+              + " does not");
+    }
+    Optional<String> stray = seen.stream().filter(this::isStray).findFirst().map(each -> stray(each.node));
+    String adopt = client.command("adopt", present);
+    String terms =
+        agreed.map(each -> "; their clients agreed on " + each.inWords()).orElse("");
+    return new Advice.Refuse(
+        stray.orElse(
+            isAny(Sight.DISPUTED)
+                ? "its set is being founded: if that was interrupted, run " + adopt + " again"
+                : "no set is founded on these masters: run " + adopt + terms));
   }
 
   /** Returns true if an operator founds a set of this list, so that its mark may be replaced. */
