@@ -2,7 +2,6 @@ package io.redlock.explorer;
 
 import io.redlock.explorer.ChangeScope.Client;
 import io.redlock.explorer.ChangeScope.Steps;
-import io.redlock.jedis.membership.MasterChange.After;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
@@ -113,7 +112,7 @@ class ChangeVariantsTest {
     return (command, masters, waited) -> {
       Step step = right.next(command, masters, waited);
       return step instanceof Step.Let let && command == Command.PREPARE
-          ? new Step.Let(let.master(), Served.of("p>f", "f"), false, After.NOTHING)
+          ? new Step.Let(let.master(), Served.of("p>f", "f"), false, false, false)
           : step;
     };
   }

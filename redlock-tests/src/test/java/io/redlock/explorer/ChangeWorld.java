@@ -2,7 +2,6 @@ package io.redlock.explorer;
 
 import io.redlock.explorer.ChangeScope.Client;
 import io.redlock.explorer.Search.Sink;
-import io.redlock.jedis.membership.MasterChange.After;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
@@ -237,7 +236,7 @@ record ChangeWorld(
                       operator,
                       new Operator(
                           command,
-                          its.waited && (let.after() != After.NOTHING || scope.keepsWaited),
+                          its.waited && (let.isWaitedFor() || scope.keepsWaited),
                           -1),
                       commands)
                   .operators,

@@ -27,9 +27,6 @@ interface ChangedMasters {
     }
   }
 
-  /** Returns their names. */
-  List<String> names();
-
   /** Audits all of them. */
   List<Audited> audit();
 

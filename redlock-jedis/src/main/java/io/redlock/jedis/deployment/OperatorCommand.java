@@ -149,7 +149,7 @@ final class OperatorCommand {
     if (isWritten) {
       written.put(master, birth);
       if (!write.told().isEmpty()) {
-        out.accept(masters.names().get(master) + write.told());
+        out.accept(audits.get(master).name() + write.told());
       }
     }
   }
@@ -166,20 +166,20 @@ final class OperatorCommand {
   }
 
   private String name(int master) {
-    return master < 0 ? "" : masters.names().get(master) + ": ";
+    return master < 0 ? "" : audits.get(master).name() + ": ";
   }
 
   /** Returns the outcome of a founding for each master. */
   List<Line> lines() {
     List<Line> lines = new ArrayList<>();
-    for (int i = 0; i < masters.names().size(); i++) {
+    for (int i = 0; i < audits.size(); i++) {
       lines.add(line(i));
     }
     return lines;
   }
 
   private Line line(int master) {
-    String name = masters.names().get(master);
+    String name = audits.get(master).name();
     if (end instanceof Step.Done done) {
       boolean isMember = (done.members() & 1 << master) != 0;
       return new Line(

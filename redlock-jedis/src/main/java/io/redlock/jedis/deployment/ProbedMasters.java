@@ -70,11 +70,6 @@ final class ProbedMasters implements ChangedMasters {
   }
 
   @Override
-  public List<String> names() {
-    return probe.masters().stream().map(Probe.Master::name).toList();
-  }
-
-  @Override
   public List<Audited> audit() {
     return survey.audit();
   }
@@ -91,7 +86,7 @@ final class ProbedMasters implements ChangedMasters {
 
   @Override
   public boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out) {
-    String name = names().get(master);
+    String name = probe.masters().get(master).name();
     if (saved.contains(name)) {
       return true;
     }

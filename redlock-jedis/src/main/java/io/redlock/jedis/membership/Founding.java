@@ -5,7 +5,6 @@ import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -18,6 +17,7 @@ import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * The founding of a set by an operator, as a pure function from what all masters show to the next
@@ -46,24 +46,9 @@ public record Founding(
   /** Commands of audits, connecting and founding; earlier servers count no subcommands. */
   private static final Set<String> HARMLESS =
       Set.of(
-          "auth",
-          "hello",
-          "ping",
-          "quit",
-          "info",
-          "time",
-          "get",
-          "scan",
-          "eval",
-          "evalsha",
-          "script",
-          "script|load",
-          "client",
-          "client|setname",
-          "client|setinfo",
-          "client|info",
-          "acl",
-          "acl|setuser");
+          ("auth hello ping quit info time get scan eval evalsha script script|load client"
+                  + " client|setname client|setinfo client|info acl acl|setuser")
+              .split(" "));
 
   private static final Pattern CALLS = Pattern.compile("cmdstat_([^:\\s]+):calls=(\\d+)");
 
@@ -93,17 +78,16 @@ public record Founding(
         IntStream.range(0, nodes.size())
             .filter(i -> replaced.containsKey(nodes.get(i).name()))
             .allMatch(i -> (members & 1 << i) != 0);
+    // A set that is founded on new masters replaces nothing, so nothing older can come back.
     if (quorum.isReachedBy(members) && isReplaced) {
-      return saved(masters, members, known);
+      return known.save(
+          masters,
+          answering(masters).filter(i -> !isNew && known.written().containsKey(i)),
+          new Step.Done("", members));
     }
-    Set<Integer> unasked = new TreeSet<>();
-    for (int i = 0; i < nodes.size(); i++) {
-      if (isNew && nodes.get(i).audit() != null && known.answer(Question.USE, i) == null) {
-        unasked.add(i);
-      }
-    }
-    if (!unasked.isEmpty()) {
-      return new Step.Ask(Question.USE, unasked);
+    Optional<Step> ask = known.ask(Question.USE, answering(masters));
+    if (isNew && ask.isPresent()) {
+      return ask.get();
     }
     MasterSet set = set(nodes);
     Optional<Agreement> kept =
@@ -163,18 +147,8 @@ public record Founding(
     return key.isEmpty() ? "" : USED + Brief.text(key) + ": leave out --new";
   }
 
-  /**
-   * Lets the masters that this run marked have on disk what they show (M6). A set that is founded
-   * on new masters replaces nothing.
-   */
-  private Step saved(List<Audited> masters, int members, Known known) {
-    return (isNew ? Set.<Integer>of() : known.written().keySet())
-        .stream()
-            .filter(i -> masters.get(i).audit() != null)
-            .filter(i -> !known.progress().isSaved(masters.get(i), i))
-            .min(Comparator.naturalOrder())
-            .<Step>map(Step.Save::new)
-            .orElseGet(() -> new Step.Done("", members));
+  private static Stream<Integer> answering(List<Audited> masters) {
+    return IntStream.range(0, masters.size()).filter(i -> masters.get(i).audit() != null).boxed();
   }
 
   // The set.

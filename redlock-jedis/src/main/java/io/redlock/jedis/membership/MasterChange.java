@@ -103,12 +103,13 @@ public record MasterChange(String present, String future, long leaseMillis) {
       return role == its && serves == null;
     }
 
-    private Step.Let with(String label, After after) {
-      return new Step.Let(index, Objects.requireNonNull(serves).with(label), false, after);
+    private Step.Let with(String label, boolean isWaitedFor) {
+      Served more = Objects.requireNonNull(serves).with(label);
+      return new Step.Let(index, more, false, isWaitedFor, false);
     }
 
     private Step.Let letting(Served clients) {
-      return new Step.Let(index, clients, false, After.NOTHING);
+      return new Step.Let(index, clients, false, false, false);
     }
 
     private Step refusing(String reason) {
@@ -136,16 +137,6 @@ public record MasterChange(String present, String future, long leaseMillis) {
 
   /** The command that has come furthest, and if it is done. */
   public record Reached(Command command, boolean isDone) {}
-
-  /** The step that need not be repeated for a write that follows it. */
-  public enum After {
-    /** None: what was waited for was undone. */
-    NOTHING,
-    /** The wait. */
-    WAIT,
-    /** The wait, and that all masters have on disk what they show. */
-    DISK
-  }
 
   private Served before() {
     return Served.of(present);
@@ -351,7 +342,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
     return on(
         masters,
         each -> each.isPresent() && each.serves(opened(), committed()) && !each.hasNoReturn(),
-        each -> each.with(Served.NO_RETURN, After.WAIT));
+        each -> each.with(Served.NO_RETURN, true));
   }
 
   private Optional<Step> open(List<Master> masters) {
@@ -359,7 +350,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
     return on(
             masters,
             each -> each.isFuture() && !each.serves(opened(), finished()),
-            each -> new Step.Let(each.index, each.isPresent() ? bound : opened(), true, After.DISK))
+            each -> new Step.Let(each.index, each.isPresent() ? bound : opened(), true, true, true))
         .map(written -> save(masters).orElse(written));
   }
 
@@ -387,7 +378,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
                 on(
                         masters,
                         each -> each.isFuture() && (each.serves == null || isPast.test(each)),
-                        each -> new Step.Let(each.index, finished(), false, After.DISK))
+                        each -> new Step.Let(each.index, finished(), false, true, true))
                     .map(written -> save(masters).orElse(written)));
   }
 
@@ -414,7 +405,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
                 on(
                     masters,
                     each -> each.is(Role.STAYING, prepared(), committed()),
-                    each -> each.with(Served.ABORTING, After.NOTHING)))
+                    each -> each.with(Served.ABORTING, false)))
         .or(() -> back(masters, each -> each.isUnmarked(Role.STAYING), barred(committed())))
         .or(() -> back(masters, each -> each.isUnmarked(Role.LEAVING), before()))
         .or(() -> back(masters, each -> each.is(Role.LEAVING, prepared(), committed()), before()))

@@ -1,17 +1,19 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.MasterChange.After;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.IntPredicate;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -74,7 +76,8 @@ public interface Operation {
      *
      * @param carries true if the counters of the present masters must be carried to it first
      */
-    record Let(int master, Served serves, boolean carries, After after) implements Step {}
+    record Let(int master, Served serves, boolean carries, boolean isWaitedFor, boolean isSaved)
+        implements Step {}
 
     /** Ask these masters. */
     record Ask(Question question, Set<Integer> masters) implements Step {}
@@ -167,6 +170,21 @@ public interface Operation {
     /** Returns the answer of a master; null if it was not asked. */
     @Nullable String answer(Question question, int master) {
       return answers.getOrDefault(question, Map.of()).get(master);
+    }
+
+    /** Returns the question to those of these masters that were not asked; empty if all were. */
+    Optional<Step> ask(Question question, Stream<Integer> masters) {
+      Set<Integer> unasked = masters.collect(Collectors.toCollection(TreeSet::new));
+      unasked.removeAll(answers.getOrDefault(question, Map.of()).keySet());
+      return unasked.isEmpty() ? Optional.empty() : Optional.of(new Step.Ask(question, unasked));
+    }
+
+    /** Returns the step that lets the next of these have on disk what it shows, or the last one. */
+    Step save(List<Audited> masters, Stream<Integer> some, Step.Done last) { // M6
+      return some.filter(i -> !progress.isSaved(masters.get(i), i))
+          .findFirst()
+          .<Step>map(Step.Save::new)
+          .orElse(last);
     }
   }
 

@@ -1,7 +1,6 @@
 package io.redlock.jedis.membership;
 
 import io.redlock.jedis.membership.Agreement.MasterSet;
-import io.redlock.jedis.membership.MasterChange.After;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
@@ -11,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
@@ -82,17 +82,15 @@ public record Resize(
             .map(i -> new Found(i, masters.get(i), Role.of(i, quorum)))
             .toList();
     all.forEach(this::requireGuard);
-    Set<Integer> unasked =
-        all.stream()
-            .map(Found::index)
-            .filter(i -> known.answer(Question.RIGHTS, i) == null)
-            .collect(Collectors.toCollection(TreeSet::new));
-    if (command == Command.PREPARE && !unasked.isEmpty()) {
-      return new Step.Ask(Question.RIGHTS, unasked);
+    Optional<Step> ask = known.ask(Question.RIGHTS, all.stream().map(Found::index));
+    if (command == Command.PREPARE && ask.isPresent()) {
+      return ask.get();
     }
     Sets sets = sets(all, known, masters.stream().map(Audited::name).toList());
     if (sets == null) { // undone on all, if this run wrote, so no mark shows it any more
-      return known.written().isEmpty() ? new Step.Done(NO_CHANGE, -1) : saved(all, known);
+      return known.written().isEmpty()
+          ? new Step.Done(NO_CHANGE, -1)
+          : known.save(masters, all.stream().map(Found::index), new Step.Done(command.done, -1));
     }
     if (command != Command.ABORT) {
       all.forEach(each -> requireKnown(each, sets));
@@ -102,7 +100,11 @@ public record Resize(
         all.stream()
             .map(
                 each ->
-                    change.master(each.index, each.role, each.read.node(), isSaved(each, known)))
+                    change.master(
+                        each.index,
+                        each.role,
+                        each.read.node(),
+                        known.progress().isSaved(each.read, each.index)))
             .toList();
     Step step = change.next(command, states, known.progress().waited());
     if (!(step instanceof Step.Let let)) {
@@ -116,18 +118,6 @@ public record Resize(
           -1, unmoved + ": run them with movingTo, or leave them behind with --force");
     }
     return write(let, all, sets, known);
-  }
-
-  private static boolean isSaved(Found each, Known known) {
-    return known.progress().isSaved(each.read, each.index);
-  }
-
-  private Step saved(List<Found> all, Known known) { // M6
-    return all.stream()
-        .filter(each -> !isSaved(each, known))
-        .findFirst()
-        .<Step>map(each -> new Step.Save(each.index))
-        .orElseGet(() -> new Step.Done(command.done, -1));
   }
 
   private boolean isCorrectable(int master) {
@@ -301,12 +291,6 @@ public record Resize(
       if (fresh != null && !fresh.present.id().equals(its.id())) {
         throw new Stopped(each.index, Membership.SAME_NAMES);
       }
-      if (fresh != null && !fresh.terms.equals(sets.terms)) {
-        throw new Stopped(
-            each.index,
-            "its clients agreed on other terms than those of the masters before it: run redlock"
-                + " agree");
-      }
       fresh = fresh == null ? sets : fresh;
     }
     if (fresh == null) {
@@ -355,12 +339,13 @@ public record Resize(
             .filter(each -> each.mark() == null && (isFirst || each.equals(target)))
             .filter(each -> mayBeNew(each, found, sets))
             .toList();
-    Set<Integer> unasked = new TreeSet<>();
+    Optional<Step> ask = known.ask(Question.KEY, fresh.stream().map(Found::index));
+    if (ask.isPresent()) {
+      return ask.get();
+    }
     for (Found each : fresh) {
-      String key = known.answer(Question.KEY, each.index);
-      if (key == null) {
-        unasked.add(each.index);
-      } else if (!key.isEmpty() || !each.read.node().answer().birth().isEmpty()) {
+      String key = String.valueOf(known.answer(Question.KEY, each.index));
+      if (!key.isEmpty() || !each.read.node().answer().birth().isEmpty()) {
         throw new Stopped(
             each.index,
             "it is not new: "
@@ -369,9 +354,6 @@ public record Resize(
                     : "it holds lock keys, for example " + Brief.text(key))
                 + ": empty it, or wait until its locks have expired");
       }
-    }
-    if (!unasked.isEmpty()) {
-      return new Step.Ask(Question.KEY, unasked);
     }
     Agreement agreement = sets.agreement(let.serves());
     BirthMark old = target.mark();
@@ -392,8 +374,8 @@ public record Resize(
     return new Step.Write(
         Map.of(target.index, NodeAudit.Refresh.of(target.read.node().answer(), mark)),
         sources,
-        let.after() != After.NOTHING,
-        let.after() == After.DISK,
+        let.isWaitedFor(),
+        let.isSaved(),
         " serves " + mark.inWords());
   }
 
@@ -407,6 +389,7 @@ public record Resize(
         && found.stream()
             .filter(each -> each.role != Role.JOINING)
             .flatMap(each -> Stream.ofNullable(each.text()))
-            .noneMatch(text -> text.serves().successorOf(sets.present.id()).isPresent());
+            .flatMap(text -> text.serves().changes().stream())
+            .noneMatch(label -> label.startsWith(sets.present.id() + ">"));
   }
 }

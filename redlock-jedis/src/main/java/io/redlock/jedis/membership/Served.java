@@ -2,9 +2,7 @@ package io.redlock.jedis.membership;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 
 /**
  * The clients that a node serves, as its mark lists them: those of a set by its id, those that move
@@ -84,17 +82,9 @@ public record Served(String text) {
     return of(others);
   }
 
-  /** Returns the future set to which clients of this set move, as far as the node knows. */
-  public Optional<String> successorOf(String present) {
-    return labels().stream()
-        .filter(label -> label.startsWith(present + ">"))
-        .map(label -> label.substring(present.length() + 1))
-        .findFirst();
-  }
-
   /** Returns all labels of clients that move. */
   public List<String> changes() {
-    return labels().stream().filter(label -> label.indexOf('>') > 0).collect(Collectors.toList());
+    return labels().stream().filter(label -> label.indexOf('>') > 0).toList();
   }
 
   @Override

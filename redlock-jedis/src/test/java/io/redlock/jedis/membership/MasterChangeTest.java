@@ -1,6 +1,5 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.MasterChange.After;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Reached;
@@ -116,7 +115,7 @@ class MasterChangeTest {
         if (step instanceof Step.Let let) {
           Role role = masters.get(let.master()).role();
           Master its = master(let.master(), role, let.serves());
-          masters.set(let.master(), saved(its, let.after() == After.DISK));
+          masters.set(let.master(), saved(its, let.isSaved()));
           came.add(point());
         } else if (step instanceof Step.Save save) {
           masters.set(save.master(), saved(masters.get(save.master()), true));

@@ -90,11 +90,6 @@ public final class SteppedResize {
       implements ChangedMasters {
 
     @Override
-    public List<String> names() {
-      return all.stream().map(TestMaster::name).toList();
-    }
-
-    @Override
     public List<Audited> audit() {
       List<Answer<Timed>> answers = new ArrayList<>();
       long nowNanos = ticker.monotonicNanos();
@@ -105,7 +100,8 @@ public final class SteppedResize {
                 ? new Answer<>(null, NodeReply.unreachable("no answer"))
                 : new Answer<>(new Timed(audit, nowNanos, nowNanos), null));
       }
-      return Survey.judge(names(), quorum, rules, answers, ticker);
+      List<String> names = all.stream().map(TestMaster::name).toList();
+      return Survey.judge(names, quorum, rules, answers, ticker);
     }
 
     @Override
