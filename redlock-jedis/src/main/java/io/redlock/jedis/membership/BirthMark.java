@@ -129,10 +129,19 @@ public record BirthMark(
         runId, replId, firstSeenMillis, isAdopted, isSo, evictedKeys, serves, agreement);
   }
 
-  /** Returns the mark of the same data in another history of replication. */
-  BirthMark in(String history) {
+  /**
+   * Returns the mark of the same data in the history of this audit, with its count of evictions.
+   */
+  BirthMark in(NodeAudit audit) {
     return new BirthMark(
-        runId, history, firstSeenMillis, isAdopted, isFounded, evictedKeys, serves, agreement);
+        runId,
+        audit.replId(),
+        firstSeenMillis,
+        isAdopted,
+        isFounded,
+        audit.evictedKeys(),
+        serves,
+        agreement);
   }
 
   /** Returns a mark of the same data that serves these clients under this agreement. */
@@ -173,7 +182,7 @@ public record BirthMark(
     }
     return (served.isEmpty() ? "nobody: it has left" : String.join(" and ", served))
         + (serves.includes(Served.NO_RETURN) ? "; the change cannot be undone any more" : "")
-        + (serves.isAborting() ? "; the change is being undone" : "");
+        + (serves.includes(Served.ABORTING) ? "; the change is being undone" : "");
   }
 
   /** Returns the text before the time of the first sight. */

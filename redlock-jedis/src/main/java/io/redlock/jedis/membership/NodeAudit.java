@@ -76,7 +76,7 @@ public record NodeAudit(
             && isOwnHistory
             && isMaster()
             && evictedKeys <= mark.evictedKeys()
-        ? Refresh.of(this, mark.in(replId))
+        ? Refresh.of(this, mark.in(this))
         : null;
   }
 

@@ -7,7 +7,6 @@ import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +32,7 @@ public final class NodeTrust {
 
   private final Deque<String> earlier = new ArrayDeque<>(); // processes that answered before
 
-  private @Nullable Past past;
+  private @Nullable BirthMark past; // the last mark, if it was valid
   private @Nullable Sound sound; // of this connection
   private String warned = "";
   private String process = "";
@@ -42,18 +41,6 @@ public final class NodeTrust {
 
   /** The last audit that showed a valid mark, and what it allowed. */
   private record Sound(NodeAudit audit, Verdict verdict, long sinceNanos) {}
-
-  /** The owner of the data when the node last had a valid mark. */
-  private record Past(
-      String runId, String replId, long evictedKeys, long firstSeenMillis, Agreement terms) {
-
-    /** An operator who changes the terms of a mark dates it anew; a carried one keeps its date. */
-    boolean isThatOf(@Nullable Past other) {
-      return other != null
-          && runId.equals(other.runId)
-          && (firstSeenMillis == other.firstSeenMillis || !terms.equals(other.terms));
-    }
-  }
 
   /**
    * @param index the node's place among its peers
@@ -106,29 +93,27 @@ public final class NodeTrust {
 
   /** Returns how the node lost its data since the last audit; empty if it did not. */
   private String loss(NodeAudit audit) {
-    Past before = past;
-    BirthMark mark = BirthMark.parse(audit.birth());
-    past =
-        mark != null && mark.isOf(audit)
-            ? new Past(
-                audit.runId(),
-                audit.replId(),
-                mark.evictedKeys(),
-                mark.firstSeenMillis(),
-                mark.agreement().of(List.of()))
-            : null;
-    if (before == null || before.isThatOf(past)) {
+    BirthMark before = past;
+    past = Membership.Node.of(node, audit).valid();
+    if (before == null || past != null && isKept(before, past)) {
       return "";
     }
-    if (!before.runId.equals(audit.runId())) {
+    if (!before.runId().equals(audit.runId())) {
       return "it was restarted or replaced by another server";
     }
-    if (before.evictedKeys < audit.evictedKeys()) {
+    if (before.evictedKeys() < audit.evictedKeys()) {
       return "it has evicted keys";
     }
-    return before.replId.equals(audit.replId())
+    return before.replId().equals(audit.replId())
         ? "its data, or its birth mark, was deleted"
         : "its replication history changed: it was promoted or resynchronised, or got a replica";
+  }
+
+  /** An operator who changes the terms of a mark dates it anew; a carried one keeps its date. */
+  private static boolean isKept(BirthMark before, BirthMark now) {
+    Agreement terms = now.agreement().of(before.agreement().sets());
+    return before.runId().equals(now.runId())
+        && (before.firstSeenMillis() == now.firstSeenMillis() || !before.agreement().equals(terms));
   }
 
   /**

@@ -265,16 +265,7 @@ public record TrustRules(
   }
 
   private Verdict keep(NodeAudit audit, BirthMark mark, Surroundings around) {
-    BirthMark counted =
-        new BirthMark(
-            mark.runId(),
-            mark.replId(),
-            mark.firstSeenMillis(),
-            mark.isAdopted(),
-            true,
-            audit.evictedKeys(), // less than before: the statistics of the server were reset
-            mark.serves(),
-            mark.agreement());
+    BirthMark counted = mark.in(audit); // other: the statistics of the server were reset
     Refresh recount = counted.equals(mark) ? null : Refresh.of(audit, counted);
     if (!mark.agreement().guarded()) {
       return Verdict.votes(audit, "", recount);
