@@ -235,9 +235,7 @@ record ChangeWorld(
               with(
                       operator,
                       new Operator(
-                          command,
-                          its.waited && (let.isWaitedFor() || scope.keepsWaited),
-                          -1),
+                          command, its.waited && (let.isWaitedFor() || scope.keepsWaited), -1),
                       commands)
                   .operators,
               commands,

@@ -102,27 +102,17 @@ public record Founding(
     }
     boolean goesOn =
         isNew && nodes.stream().allMatch(node -> isBegun(node, set) || isAsNew(node, set));
+    String difference = kept.map(client::difference).orElse("");
     Map<Integer, String> reasons = new TreeMap<>();
-    boolean isOther = false;
     for (int i = 0; i < nodes.size(); i++) {
-      Membership.Node node = nodes.get(i);
-      String reason = hindrance(masters.get(i), known, membership, i, set, goesOn);
-      reason =
-          reason.isEmpty() && replaced.containsKey(node.name())
-              ? use(node, known.beside())
-              : reason;
-      isOther |= isLeftBehind(node, set);
-      String difference = kept.map(client::difference).orElse("");
-      if (reason.isEmpty() && !difference.isEmpty() && node.hasFoundedText() && isOf(node, set)) {
-        reason = difference;
-      }
+      String reason = hindrance(masters.get(i), known, membership, i, set, goesOn, difference);
       if (!reason.isEmpty()) {
         reasons.put(i, reason);
       }
     }
     return reasons.isEmpty()
         ? found(masters, agreement(nodes, set, kept), set)
-        : new Step.Refuse(reasons, isOther);
+        : new Step.Refuse(reasons, nodes.stream().anyMatch(node -> isLeftBehind(node, set)));
   }
 
   /**
@@ -219,7 +209,8 @@ public record Founding(
       Membership membership,
       int index,
       MasterSet set,
-      boolean goesOn) {
+      boolean goesOn,
+      String difference) {
     Membership.Node node = master.node();
     NodeAudit audit = node.audit();
     if (gone.contains(node.name())) {
@@ -262,9 +253,11 @@ public record Founding(
         return "its set is being founded by somebody: run the command again in a minute";
       }
     }
-    return isServing(node, set) || beyond(master).isPresent()
-        ? ""
-        : "its clock cannot be checked until the clocks of a quorum of nodes agree";
+    if (!isServing(node, set) && beyond(master).isEmpty()) {
+      return "its clock cannot be checked until the clocks of a quorum of nodes agree";
+    }
+    String inUse = replaced.containsKey(node.name()) ? use(node, known.beside()) : "";
+    return inUse.isEmpty() && node.hasFoundedText() && isIts ? difference : inUse;
   }
 
   private int left(MasterSet set) {

@@ -63,12 +63,8 @@ public record MasterChange(String present, String future, long leaseMillis) {
 
     /** Returns the part of the master of this index. */
     public static Role of(int index, Quorum quorum) {
-      return of((quorum.present() & 1 << index) != 0, (quorum.future() & 1 << index) != 0);
-    }
-
-    /** Returns the part of a master of one set, or of both. */
-    public static Role of(boolean isPresent, boolean isFuture) {
-      return isPresent ? isFuture ? STAYING : LEAVING : JOINING;
+      boolean isFuture = (quorum.future() & 1 << index) != 0;
+      return (quorum.present() & 1 << index) == 0 ? JOINING : isFuture ? STAYING : LEAVING;
     }
   }
 
@@ -203,7 +199,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
     return step.orElseGet(() -> new Step.Done(command.done, -1));
   }
 
-  /** Returns the point that the change has reached on these masters. */
+  /** Returns the point that the change has reached on these masters, if all is saved. */
   public Reached reached(List<Master> masters) {
     Command last =
         any(masters, this::isBarred)
@@ -214,11 +210,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
                         || any(masters, each -> each.isPresent() && each.serves(committed()))
                     ? Command.COMMIT
                     : Command.PREPARE;
-    List<Master> saved =
-        masters.stream()
-            .map(each -> new Master(each.index, each.role, each.serves, each.shows, true))
-            .toList();
-    return new Reached(last, next(last, saved, false) instanceof Step.Done);
+    return new Reached(last, next(last, masters, false) instanceof Step.Done);
   }
 
   private Optional<Step> unknown(List<Master> masters) {

@@ -146,8 +146,9 @@ public final class Membership {
     this.agreed = agreed;
     this.quorum = quorum;
     this.client = client;
-    this.present = names(quorum.present());
-    this.future = names(quorum.future());
+    List<String> names = nodes.stream().map(Node::name).toList();
+    this.present = some(names, quorum.present());
+    this.future = some(names, quorum.future());
     this.mine = quorum.isJoint() ? moving(known) : settled(known);
     this.seen =
         IntStream.range(0, nodes.size())
@@ -202,10 +203,11 @@ public final class Membership {
     return seen.stream().filter(each -> List.of(some).contains(each.sight));
   }
 
-  private List<String> names(int group) {
-    return IntStream.range(0, nodes.size())
+  /** Returns the names of these bits. */
+  static List<String> some(List<String> names, int group) {
+    return IntStream.range(0, names.size())
         .filter(node -> (group & 1 << node) != 0)
-        .mapToObj(node -> nodes.get(node).name)
+        .mapToObj(names::get)
         .toList();
   }
 
@@ -323,7 +325,7 @@ public final class Membership {
             .filter(each -> each.node.hasFoundedText())
             .toList();
     Served common = common(index, sources, its);
-    if (!common.includes(its.label) || common.isAborting()) {
+    if (!common.includes(its.label) || common.includes(Served.ABORTING)) {
       return new Advice.Wait(TrustRules.UNMARKED_IN_A_CHANGE);
     }
     // While an operator changes the terms, a lease may have lived for as long as any of them says.
@@ -439,10 +441,10 @@ public final class Membership {
               + silent.get().node.name
               + " does not");
     }
-    Optional<String> stray = seen.stream().filter(this::isStray).findFirst().map(each -> stray(each.node));
+    Optional<String> stray =
+        seen.stream().filter(this::isStray).findFirst().map(each -> stray(each.node));
     String adopt = client.command("adopt", present);
-    String terms =
-        agreed.map(each -> "; their clients agreed on " + each.inWords()).orElse("");
+    String terms = agreed.map(each -> "; their clients agreed on " + each.inWords()).orElse("");
     return new Advice.Refuse(
         stray.orElse(
             isAny(Sight.DISPUTED)
@@ -514,7 +516,7 @@ public final class Membership {
     if (served.isNobody()) {
       return LEFT;
     }
-    if (served.isAborting()) {
+    if (served.includes(Served.ABORTING)) {
       return "a change of its masters is being undone: if redlock resize abort was interrupted, run"
           + " it again";
     }

@@ -16,7 +16,6 @@ import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -172,17 +171,10 @@ public record Resize(
     return found.stream().flatMap(each -> Stream.ofNullable(which.apply(each)));
   }
 
-  private static List<String> names(List<String> all, int group) {
-    return IntStream.range(0, all.size())
-        .filter(i -> (group & 1 << i) != 0)
-        .mapToObj(all::get)
-        .toList();
-  }
-
   /** Returns the sets of the change under way, or of a new one; null if there is none to undo. */
   private @Nullable Sets sets(List<Found> found, Known known, List<String> names) {
-    List<String> present = names(names, quorum.present());
-    List<String> future = names(names, quorum.future());
+    List<String> present = Membership.some(names, quorum.present());
+    List<String> future = Membership.some(names, quorum.future());
     Predicate<Sets> isIts = sets -> sets.present.isOf(present) && sets.future.isOf(future);
     List<Sets> all = changes(found);
     List<Sets> its = all.stream().filter(isIts).toList();

@@ -65,11 +65,6 @@ public record Served(String text) {
     return text.equals("|");
   }
 
-  /** Returns true if a change of masters is being aborted. */
-  boolean isAborting() {
-    return includes(ABORTING);
-  }
-
   /** Returns the list with one more label. */
   Served with(String label) {
     return new Served(text + label + "|");

@@ -145,7 +145,7 @@ class MasterChangeTest {
     }
 
     private String point() {
-      Reached reached = change.reached(masters);
+      Reached reached = change.reached(masters.stream().map(each -> saved(each, true)).toList());
       return reached.command() + (reached.isDone() ? " done" : "");
     }
 
