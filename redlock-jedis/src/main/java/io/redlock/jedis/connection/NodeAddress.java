@@ -66,14 +66,13 @@ public final class NodeAddress {
    *
    * @param position the position among the addresses, from 1, for the message
    * @param problems receives each fault with its fix
-   * @return the address; null if there is a fault
+   * @return the address; a stand-in if there is a fault, so that the other checks go on
    */
-  public static @Nullable NodeAddress parse(
-      @Nullable String address, int position, List<String> problems) {
+  public static NodeAddress parse(@Nullable String address, int position, List<String> problems) {
     if (address == null || address.isBlank()) {
       String what = address == null ? "null" : "blank";
       problems.add("address " + position + " is " + what + ": " + FORM);
-      return null;
+      return standIn(position);
     }
     String text = address.strip();
     try {
@@ -81,19 +80,19 @@ public final class NodeAddress {
       return parse(SCHEME.matcher(text).find() ? text : "redis://" + text);
     } catch (Unusable e) {
       problems.add("address " + position + harmless(text) + " " + e.getMessage());
-      return null;
+      return standIn(position);
     }
   }
 
-  /** Returns a stand-in for an address that does not parse, so that the other checks go on. */
+  /** Returns a stand-in for an address that does not parse. */
   public static NodeAddress standIn(int position) {
     return new NodeAddress(new HostAndPort("address-" + position, 1), false, null, null);
   }
 
-  /** Returns the address of this name with the same credentials; a stand-in if it is none. */
+  /** Returns the address of this name with the same credentials. */
   public NodeAddress at(String name) {
-    NodeAddress other = parse(name, 1, new ArrayList<>());
-    return other == null ? standIn(1) : new NodeAddress(other.hostAndPort, tls, user, password);
+    HostAndPort other = parse(name, 1, new ArrayList<>()).hostAndPort;
+    return new NodeAddress(other, tls, user, password);
   }
 
   private static void checkQuotes(String text) throws Unusable {

@@ -245,9 +245,7 @@ public final class DeploymentSettings {
       Collection<String> names, LaneSettings settings, List<Pool<Connection>> opened) {
     NodeAddress listed = NodeAddress.standIn(1);
     for (Master each : masters) {
-      NodeAddress parsed =
-          each.pool == null ? NodeAddress.parse(each.text, 1, new ArrayList<>()) : null;
-      listed = parsed == null ? listed : parsed;
+      listed = each.pool == null ? NodeAddress.parse(each.text, 1, new ArrayList<>()) : listed;
     }
     List<Probe.Master> others = new ArrayList<>();
     for (String name : names) {
@@ -372,10 +370,7 @@ public final class DeploymentSettings {
     List<String> misread = new ArrayList<>();
     int position = 0;
     for (String address : addresses) {
-      NodeAddress parsed = NodeAddress.parse(address, ++position, misread);
-      if (parsed != null) {
-        names.add(parsed.name());
-      }
+      names.add(NodeAddress.parse(address, ++position, misread).name());
     }
     misread.forEach(fault -> faults.add(option + ": " + fault));
     return names;
@@ -478,8 +473,7 @@ public final class DeploymentSettings {
           all.add(new Probe.Master(name, master.pool, false));
         }
       } else {
-        NodeAddress parsed = NodeAddress.parse(master.text, position, faults);
-        NodeAddress address = parsed == null ? NodeAddress.standIn(position) : parsed;
+        NodeAddress address = NodeAddress.parse(master.text, position, faults);
         names.add(address.name());
         if (!known.contains(address.name())) {
           Pool<Connection> pool =
