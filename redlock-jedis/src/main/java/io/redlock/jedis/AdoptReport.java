@@ -57,12 +57,8 @@ public record AdoptReport(List<Node> nodes) {
    */
   public boolean isComplete() {
     return nodes.stream()
-        .allMatch(
-            node ->
-                switch (node.outcome()) {
-                  case ADOPTED, ALREADY_FOUNDED -> true;
-                  case OTHER_LIST, REFUSED, UNREACHABLE, LEFT_ALONE -> false;
-                });
+        .map(Node::outcome)
+        .allMatch(each -> each == Outcome.ADOPTED || each == Outcome.ALREADY_FOUNDED);
   }
 
   /** Returns one line per master. */

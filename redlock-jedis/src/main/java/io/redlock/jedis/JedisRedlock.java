@@ -11,7 +11,6 @@ import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.settings.Setting;
 import io.redlock.spi.BackgroundLog;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -382,18 +381,16 @@ public final class JedisRedlock {
     }
 
     private AdoptReport adopt(boolean isNew, Collection<String> without) {
-      List<AdoptReport.Node> nodes = new ArrayList<>();
-      for (Adoption.Line line :
-          deployment.adopt(
-              isNew,
-              new Word(without, List.of(), false),
-              List.of(),
-              waits -> LOG.info("adopt: {}", waits))) {
-        nodes.add(
-            new AdoptReport.Node(
-                line.name(), AdoptReport.Outcome.valueOf(line.outcome().name()), line.detail()));
-      }
-      return new AdoptReport(nodes);
+      Word word = new Word(without, List.of(), false);
+      return new AdoptReport(
+          deployment.adopt(isNew, word, Map.of(), waits -> LOG.info("adopt: {}", waits)).stream()
+              .map(Builder::node)
+              .toList());
+    }
+
+    private static AdoptReport.Node node(Adoption.Line line) {
+      AdoptReport.Outcome outcome = AdoptReport.Outcome.valueOf(line.outcome().name());
+      return new AdoptReport.Node(line.name(), outcome, line.detail());
     }
   }
 }

@@ -22,6 +22,7 @@ import io.redlock.testkit.GateProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -242,8 +243,7 @@ class AdoptTest extends OperatedMasters {
     AdoptReport report = settings(list(0, 1, 2)).adopt();
     assertEquals("LEFT_ALONE REFUSED LEFT_ALONE", outcomes(report));
     String advised = report.toString().replaceFirst("(?s).*--replace (\\S+) .*", "$1");
-    List<Line> lines =
-        operator(list(0, 1, 2)).adopt(false, Word.NONE, List.of(advised), waits::add);
+    List<Line> lines = replacing(advised);
     assertEquals(3, lines.stream().filter(line -> line.outcome().name().equals("ADOPTED")).count());
     assertTrue(waits.get(0).matches("waiting for [123]s, until every lease .*"), waits::toString);
     acquire(right, "a");
@@ -258,13 +258,17 @@ class AdoptTest extends OperatedMasters {
     servers.get(3).kill();
     assertEquals("does not answer", replace(advised));
     servers.get(3).restart();
-    operator(list(0, 1, 2)).adopt(false, Word.NONE, List.of(advised), waits::add);
+    replacing(advised);
     acquire(client(list(0, 1, 2)), "a");
   }
 
+  private List<Line> replacing(String advised) {
+    String[] mark = advised.split("=");
+    return operator(list(0, 1, 2)).adopt(false, Word.NONE, Map.of(mark[0], mark[1]), waits::add);
+  }
+
   private String replace(String advised) {
-    String told =
-        operator(list(0, 1, 2)).adopt(false, Word.NONE, List.of(advised), waits::add).toString();
+    String told = replacing(advised).toString();
     return told.replaceFirst("(?s).*(shows the same set|does not answer).*", "$1");
   }
 

@@ -231,7 +231,7 @@ final class Cli {
               paramLabel = "HOST:PORT=ID",
               description =
                   "write over the mark of this master, which is of this set; repeat it for each")
-          @Nullable List<String> replaced,
+          @Nullable Map<String, String> replaced,
       @Mixin Deployment.Listed masters) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settingsOrInput(console));
@@ -239,7 +239,7 @@ final class Cli {
         deployment.adopt(
             isNew,
             missing.word(false),
-            replaced == null ? List.of() : replaced,
+            replaced == null ? Map.of() : replaced,
             console.out()::println);
     Set<Outcome> outcomes = EnumSet.noneOf(Outcome.class);
     for (Line line : lines) {

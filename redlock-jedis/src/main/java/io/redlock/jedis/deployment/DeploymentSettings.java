@@ -33,7 +33,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -261,35 +260,24 @@ public final class DeploymentSettings {
    * Founds the set of the masters.
    *
    * @param isNew true if no lease of the past is alive
-   * @param replaced the ids of the sets whose marks may be written over, each after the name of the
-   *     master and {@code =}
+   * @param replaced the ids of the sets whose marks may be written over, by the name of the master
    * @param out takes what the command waits for
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public List<Adoption.Line> adopt(
-      boolean isNew, Word word, Collection<String> replaced, Consumer<String> out) {
-    List<String> faults = new ArrayList<>();
-    Map<String, String> ids = new TreeMap<>();
-    for (String each : replaced) {
-      int equals = each.lastIndexOf('=');
-      if (equals < 1) {
-        faults.add("--replace " + Brief.text(each) + " names no set: write HOST:PORT=ID");
-      } else {
-        ids.put(each.substring(0, equals), each.substring(equals + 1));
-      }
-    }
+      boolean isNew, Word word, Map<String, String> replaced, Consumer<String> out) {
     return run(
             "cannot adopt",
-            faults,
+            new ArrayList<>(),
             word,
             Duration.ZERO,
             out,
             (probe, rules, gone) -> {
-              requireKnown("--replace", ids.keySet(), probe);
-              if (ids.isEmpty()) { // else others may be gone: masters of the set that is replaced
+              requireKnown("--replace", replaced.keySet(), probe);
+              if (replaced.isEmpty()) { // else masters of the replaced set may be gone, too
                 requireKnown("--without", gone, probe);
               }
-              return new Founding(probe.quorum(), rules, isNew, gone, ids, newId());
+              return new Founding(probe.quorum(), rules, isNew, gone, replaced, newId());
             })
         .lines();
   }
