@@ -59,18 +59,19 @@ public final class Doctor {
     return deployment.ask(
         "cannot ask",
         List.of(),
-        (probe, survey) -> {
+        survey -> {
+          Quorum quorum = survey.probe().quorum();
           List<Audited> audits = survey.auditRepeatedly();
           List<List<String>> rows = new ArrayList<>(List.of(HEAD));
           audits.forEach(audited -> rows.add(row(audited)));
           Terminal.printTable(rows, out);
           List<Integer> agreeing = printTerms(audits, out);
-          if (probe.quorum().isJoint()) {
-            printChange(audits, probe.quorum(), out);
-            String unmoved = Unmoved.of(probe).toString();
+          if (quorum.isJoint()) {
+            printChange(audits, quorum, out);
+            String unmoved = Unmoved.of(survey.probe()).toString();
             out.print(unmoved.isEmpty() ? "" : unmoved + System.lineSeparator());
           }
-          return summarize(audits, probe.quorum(), agreeing, require, out);
+          return summarize(audits, quorum, agreeing, require, out);
         });
   }
 

@@ -77,12 +77,13 @@ final class Listing {
     deployment.ask(
         "cannot list",
         List.of(),
-        (probe, survey) -> {
+        survey -> {
+          Probe probe = survey.probe();
           probe.masters().forEach(master -> masters.add(master.name()));
           quorum = probe.quorum();
           answers.addAll(
               probe.ask(
-                  (index, connection) -> LockSearch.search(connection, keyPrefix + prefix),
+                  connection -> LockSearch.search(connection, keyPrefix + prefix),
                   LockSearch.LONGEST));
           return true;
         });

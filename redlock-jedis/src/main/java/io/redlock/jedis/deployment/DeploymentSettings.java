@@ -36,7 +36,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -166,14 +165,11 @@ public final class DeploymentSettings {
    * @param knownFaults faults that were found before
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public <T> T ask(String what, List<String> knownFaults, BiFunction<Probe, Survey, T> question) {
-    return ask(
-        what,
-        knownFaults,
-        checked -> question.apply(checked.probe(), survey(checked.probe(), checked.settings)));
+  public <T> T ask(String what, List<String> knownFaults, Function<Survey, T> question) {
+    return apply(what, knownFaults, checked -> question.apply(checked.survey));
   }
 
-  private <T> T ask(String what, List<String> knownFaults, Function<Checked, T> question) {
+  private <T> T apply(String what, List<String> knownFaults, Function<Checked, T> question) {
     Checked checked = check(what, knownFaults);
     try {
       return question.apply(checked);
@@ -182,8 +178,8 @@ public final class DeploymentSettings {
     }
   }
 
-  private Survey survey(Probe probe, LaneSettings settings) {
-    return new Survey(probe, rules(settings));
+  private Survey survey(List<Probe.Master> probed, Quorum quorum, LaneSettings settings) {
+    return new Survey(new Probe(probed, quorum, settings.silenceTimeout()), rules(settings));
   }
 
   /**
@@ -213,23 +209,21 @@ public final class DeploymentSettings {
       Planned planned) {
     Set<String> gone = names("--without", word.without, faults);
     Set<String> saved = names("--saved", word.saved, faults);
-    return ask(
+    return apply(
         what,
         faults,
         checked -> {
           List<Pool<Connection>> opened = new ArrayList<>();
           LaneSettings settings = checked.settings;
-          Probe probe = checked.probe();
           ProbedMasters probed =
               new ProbedMasters(
-                  probe,
-                  survey(probe, settings),
+                  checked.survey,
                   new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
                   keyPrefix(),
                   saved,
                   names -> others(names, settings, opened));
           try {
-            Operation operation = planned.of(probe, rules(settings), gone);
+            Operation operation = planned.of(checked.survey.probe(), checked.survey.rules(), gone);
             OperatorCommand command = new OperatorCommand(operation, probed, settle, out);
             command.run();
             return command;
@@ -253,7 +247,7 @@ public final class DeploymentSettings {
       opened.add(pool);
       others.add(new Probe.Master(name, pool, true));
     }
-    return survey(new Probe(others, Quorum.of(others.size()), settings.silenceTimeout()), settings);
+    return survey(others, Quorum.of(others.size()), settings);
   }
 
   /**
@@ -376,16 +370,7 @@ public final class DeploymentSettings {
 
   /** A valid configuration: lanes and a builder that are not yet started. */
   private record Checked(
-      LaneSettings settings,
-      Quorum quorum,
-      List<Probe.Master> probed,
-      List<NodeLane> lanes,
-      RedlockBuilder builder) {
-
-    Probe probe() {
-      return new Probe(probed, quorum, settings.silenceTimeout());
-    }
-  }
+      LaneSettings settings, Survey survey, List<NodeLane> lanes, RedlockBuilder builder) {}
 
   private Checked check(String what, List<String> knownFaults) {
     List<String> faults = new ArrayList<>(knownFaults);
@@ -428,7 +413,7 @@ public final class DeploymentSettings {
       lanes.forEach(NodeLane::close);
       throw new IllegalArgumentException(what + ": " + String.join("; ", faults));
     }
-    return new Checked(settings, quorum, probed, lanes, builder);
+    return new Checked(settings, survey(probed, quorum, settings), lanes, builder);
   }
 
   /** Returns the lanes of these names, in their order; a name that repeats is reported later. */

@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
@@ -49,12 +50,6 @@ public final class Probe {
     }
   }
 
-  /** A question to one master. */
-  public interface Question<T> {
-    /** Asks the master of this index. Throws if there is no answer. */
-    T ask(int index, Connection connection);
-  }
-
   Probe(List<Master> masters, Quorum quorum, Duration timeout) {
     this.masters = masters;
     this.quorum = quorum;
@@ -71,8 +66,12 @@ public final class Probe {
     return quorum;
   }
 
-  /** Returns the answers, in the order of the masters. An interrupt stays set and ends the wait. */
-  public <T> List<Answer<T>> ask(Question<T> question) {
+  /**
+   * Returns the answers, in the order of the masters. An interrupt stays set and ends the wait.
+   *
+   * @param question throws if there is no answer
+   */
+  public <T> List<Answer<T>> ask(Function<Connection, T> question) {
     return ask(question, Duration.ZERO);
   }
 
@@ -82,7 +81,7 @@ public final class Probe {
    *
    * @param longest the longest time for the answer itself, beyond that to connect
    */
-  public <T> List<Answer<T>> ask(Question<T> question, Duration longest) {
+  public <T> List<Answer<T>> ask(Function<Connection, T> question, Duration longest) {
     List<Asked<T>> pending = new ArrayList<>();
     for (int index = 0; index < masters.size(); index++) {
       pending.add(start(index, question));
@@ -98,17 +97,17 @@ public final class Probe {
   }
 
   /** Returns the answer of one master. An interrupt stays set and ends the wait. */
-  <T> Answer<T> askOne(int index, Question<T> question) {
+  <T> Answer<T> askOne(int index, Function<Connection, T> question) {
     return start(index, question).await(timeout.toNanos() * TIMEOUTS + LONGEST_ONE.toNanos());
   }
 
-  private <T> Asked<T> start(int index, Question<T> question) {
+  private <T> Asked<T> start(int index, Function<Connection, T> question) {
     Master master = masters.get(index);
     CompletableFuture<Answer<T>> answer = new CompletableFuture<>();
     Runnable asking =
         () -> {
           try {
-            answer.complete(ask(master, index, question));
+            answer.complete(ask(master, question));
           } catch (Throwable e) { // for example no memory
             answer.completeExceptionally(e);
           }
@@ -118,14 +117,14 @@ public final class Probe {
     return new Asked<>(thread, answer);
   }
 
-  private static <T> Answer<T> ask(Master master, int index, Question<T> question) {
+  private static <T> Answer<T> ask(Master master, Function<Connection, T> question) {
     Connection connection = null;
     try {
       if (master.ownsPool) {
         master.pool.clear(); // a server may have closed a connection that rested
       }
       connection = NodePools.lease(master.pool, master.ownsPool);
-      Answer<T> answer = new Answer<>(question.ask(index, connection), null);
+      Answer<T> answer = new Answer<>(question.apply(connection), null);
       connection.close();
       return answer;
     } catch (RuntimeException e) {

@@ -50,7 +50,6 @@ final class ProbedMasters implements ChangedMasters {
    * @param others opens masters that are not of the configuration
    */
   ProbedMasters(
-      Probe probe,
       Survey survey,
       RequestEncoder encoder,
       String keyPrefix,
@@ -58,7 +57,7 @@ final class ProbedMasters implements ChangedMasters {
       Function<Collection<String>, Survey> others) {
     this.saved = saved;
     this.others = others;
-    this.probe = probe;
+    this.probe = survey.probe();
     this.survey = survey;
     this.encoder = encoder;
     this.keyPrefix = keyPrefix;
@@ -98,8 +97,7 @@ final class ProbedMasters implements ChangedMasters {
     if (step == Disk.Step.SAVE || step == Disk.Step.REWRITE) {
       Protocol.Command command =
           step == Disk.Step.SAVE ? Protocol.Command.BGSAVE : Protocol.Command.BGREWRITEAOF;
-      Answer<String> answer =
-          probe.askOne(master, (index, connection) -> text(connection, command));
+      Answer<String> answer = probe.askOne(master, connection -> text(connection, command));
       String started = answer.value();
       disk = started != null && started.endsWith("started") ? disk.started() : disk;
       failure = failure.isEmpty() ? answer.failureText() : failure;
@@ -132,7 +130,7 @@ final class ProbedMasters implements ChangedMasters {
         text(connection, Protocol.Command.INFO, "persistence"), sync.contains("always"));
   }
 
-  private static String text(Connection connection, Protocol.Command command, String... arguments) {
+  static String text(Connection connection, Protocol.Command command, String... arguments) {
     connection.sendCommand(command, arguments);
     return new String((byte[]) connection.getOne(), StandardCharsets.UTF_8);
   }
@@ -142,7 +140,7 @@ final class ProbedMasters implements ChangedMasters {
     Answer<String> answer =
         probe.askOne(
             master,
-            (index, connection) ->
+            connection ->
                 switch (question) {
                   case RIGHTS -> {
                     LockKeys.scan(connection, FENCES, keys -> false);
@@ -173,22 +171,10 @@ final class ProbedMasters implements ChangedMasters {
               connection,
               FENCES,
               keys -> {
-                List<NodeRequest> raises = new ArrayList<>();
                 for (int at = 0; at < keys.size(); at += BATCH) {
-                  raises.addAll(
-                      raises(
-                          connection,
-                          keys.subList(at, Math.min(keys.size(), at + BATCH)),
-                          warnings));
-                }
-                for (int at = 0; at < raises.size(); at += BATCH) {
-                  List<NodeRequest> some = raises.subList(at, Math.min(raises.size(), at + BATCH));
-                  ask(
-                      to,
-                      target -> {
-                        execute(target, some);
-                        return true;
-                      });
+                  List<String> some = keys.subList(at, Math.min(keys.size(), at + BATCH));
+                  List<NodeRequest> raises = raises(connection, some, warnings);
+                  ask(to, target -> execute(target, raises));
                 }
                 return true;
               });
@@ -222,7 +208,7 @@ final class ProbedMasters implements ChangedMasters {
         && IntStream.range(0, value.length).allMatch(i -> value[i] >= '0' && value[i] <= '9');
   }
 
-  private void execute(Connection connection, List<NodeRequest> requests) {
+  private boolean execute(Connection connection, List<NodeRequest> requests) {
     for (NodeRequest request : requests) {
       Invocation call = encoder.encode(request);
       connection.sendCommand(new ScriptCommand().byText(call, Guard.NONE));
@@ -234,10 +220,11 @@ final class ProbedMasters implements ChangedMasters {
         throw failure;
       }
     }
+    return true;
   }
 
   private <T> T ask(int master, Function<Connection, T> question) {
-    return given(master, probe.askOne(master, (index, connection) -> question.apply(connection)));
+    return given(master, probe.askOne(master, question));
   }
 
   private static <T> T given(int master, Answer<T> answer) {

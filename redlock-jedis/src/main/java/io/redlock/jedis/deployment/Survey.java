@@ -42,6 +42,11 @@ public final class Survey {
     this.rules = rules;
   }
 
+  /** Returns what asks the masters. */
+  public Probe probe() {
+    return probe;
+  }
+
   /** Returns the settings under which the masters are judged. */
   public TrustRules rules() {
     return rules;
@@ -50,7 +55,7 @@ public final class Survey {
   /** Returns the results, in the order of the masters. */
   public List<Audited> audit() {
     List<String> names = probe.masters().stream().map(Probe.Master::name).toList();
-    List<Answer<Timed>> answers = probe.ask((index, connection) -> audit(connection));
+    List<Answer<Timed>> answers = probe.ask(Survey::audit);
     return judge(names, probe.quorum(), rules, answers, CLOCKS);
   }
 
@@ -80,8 +85,7 @@ public final class Survey {
     for (int i = 1; i < MOST_CONNECTIONS; i++) {
       Answer<NodeAudit> answer =
           probe.askOne(
-              index,
-              (master, connection) -> AuditCall.over(connection, AuditCall.invocation(0, null)));
+              index, connection -> AuditCall.over(connection, AuditCall.invocation(0, null)));
       NodeAudit audit = answer.value();
       if (audit == null || i >= CONNECTIONS && processes.size() == 1) {
         return Optional.empty();

@@ -1,13 +1,11 @@
 package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.Probe.Answer;
-import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol;
 
 /**
@@ -27,13 +25,7 @@ public record Unmoved(Set<String> clients, String unknown) {
     Set<String> unmoved = new TreeSet<>();
     String unknown = "";
     for (Answer<String> answer :
-        probe.ask(
-            (index, connection) ->
-                new String(
-                    (byte[])
-                        connection.executeCommand(
-                            new CommandArguments(Protocol.Command.CLIENT).add("LIST")),
-                    StandardCharsets.UTF_8))) {
+        probe.ask(connection -> ProbedMasters.text(connection, Protocol.Command.CLIENT, "LIST"))) {
       String clients = answer.value();
       if (clients == null) {
         unknown = answer.failureText();

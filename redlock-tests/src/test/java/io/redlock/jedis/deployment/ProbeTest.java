@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.deployment.Probe.Answer;
-import io.redlock.jedis.deployment.Probe.Question;
 import io.redlock.spi.Quorum;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
@@ -17,6 +16,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
@@ -35,10 +35,10 @@ class ProbeTest {
         ConnectionPool pool = pool(server)) {
       Probe.Master master = new Probe.Master("master", pool, true);
       Probe probe = new Probe(List.of(master), Quorum.of(List.of("master"), List.of()), PATIENCE);
-      Question<String> question = (index, connection) -> killed(server, connection);
+      Function<Connection, String> question = connection -> killed(server, connection);
       assertLost(probe.ask(question).get(0));
       server.restart();
-      assertNotNull(probe.ask((index, connection) -> connection.ping()).get(0).value());
+      assertNotNull(probe.ask(connection -> connection.ping()).get(0).value());
       assertLost(probe.askOne(0, question));
     }
   }
@@ -52,11 +52,11 @@ class ProbeTest {
         ConnectionPool pool = pool(server)) {
       Probe.Master master = new Probe.Master("master", pool, true);
       Probe probe = new Probe(List.of(master), Quorum.of(List.of("master"), List.of()), usual);
-      Question<Boolean> question = (index, connection) -> ends(othersTimeIsOver);
+      Function<Connection, Boolean> question = connection -> ends(othersTimeIsOver);
       assertEquals("no answer in time", probe.ask(question).get(0).failureText());
       Thread later = new Thread(othersTimeIsOver::countDown);
-      Question<Boolean> search =
-          (index, connection) -> {
+      Function<Connection, Boolean> search =
+          connection -> {
             later.start();
             LockSupport.parkNanos(usual.multipliedBy(10).toNanos());
             return ends(othersTimeIsOver);
@@ -75,7 +75,7 @@ class ProbeTest {
 
   private ConnectionPool pool(RedisServer server) {
     NodeAddress address = NodeAddress.parse(server.address(), 1, faults);
-    assertNotNull(address, faults::toString);
+    assertEquals(List.of(), faults);
     return NodePools.open(address, null, "test", PATIENCE);
   }
 
