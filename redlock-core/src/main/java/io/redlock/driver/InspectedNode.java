@@ -29,25 +29,6 @@ public record InspectedNode(
     readers = List.copyOf(readers);
   }
 
-  /** Returns the value of a node that gave no answer. */
-  static InspectedNode silent(String name, String why) {
-    Optional<String> none = Optional.empty();
-    OptionalLong zero = OptionalLong.empty();
-    return new InspectedNode(
-        name,
-        Answer.NONE,
-        why,
-        none,
-        none,
-        zero,
-        Optional.empty(),
-        zero,
-        0,
-        List.of(),
-        0,
-        List.of());
-  }
-
   static OptionalLong positive(long number) {
     return number > 0 ? OptionalLong.of(number) : OptionalLong.empty();
   }

@@ -9,6 +9,8 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -99,24 +101,22 @@ final class ReplyText {
 
   /** Returns the answer of a node to an inspection. */
   static Inspection.Node inspected(Poll.Answer answered) {
-    String node = answered.node();
     NodeReply reply = answered.reply();
-    NodeReport report = reply == null ? null : reply.report();
-    if (report == null) {
-      String why =
-          reply == null ? "no answer in " + Brief.duration(answered.took()) : detail(reply);
-      return InspectedNode.silent(node, why);
-    }
+    NodeReport known = reply == null ? null : reply.report();
+    NodeReport nothing = new NodeReport(null, -1, 0, 0, List.of(), "", 0, List.of());
+    NodeReport report = Objects.requireNonNullElse(known, nothing);
     Optional<String> owner = Optional.ofNullable(report.owner());
     boolean doubtful = !report.doubt().isEmpty();
     String doubt = doubtful ? ", but abstains: " + report.doubt() : "";
     String queue = report.waiting() == 0 ? "" : ", " + report.waiting() + " waiting";
     String what =
         owner.map(id -> held(report.remainingMillis(), who(id, report.reading()))).orElse("free");
+    Answer answer = doubtful ? Answer.DOUBTFUL : owner.isPresent() ? Answer.HELD : Answer.FREE;
+    String why = reply == null ? "no answer in " + Brief.duration(answered.took()) : detail(reply);
     return new InspectedNode(
-        node,
-        doubtful ? Answer.DOUBTFUL : owner.isPresent() ? Answer.HELD : Answer.FREE,
-        what + queue + doubt,
+        answered.node(),
+        known == null ? Answer.NONE : answer,
+        known == null ? why : what + queue + doubt,
         owner.flatMap(id -> named(HolderLabel.of(id))),
         owner.map(HolderLabel::owner),
         InspectedNode.positive(owner.map(HolderLabel::token).orElse(0L)),
