@@ -67,8 +67,7 @@ class LeastPrivilegeTest {
   private static final String PREFIX = "locks:";
 
   /** What there is another way round. */
-  private static final List<String> CONVENIENCES =
-      List.of("+script|load", "+exists", "+client|setname");
+  private static final List<String> CONVENIENCES = List.of("+exists", "+client|setname");
 
   /** What only waiting in turn needs. */
   private static final List<String> FOR_QUEUES =

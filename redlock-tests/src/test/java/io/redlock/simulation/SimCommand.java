@@ -49,7 +49,6 @@ record SimCommand(
   enum Step {
     CONNECT,
     AUDIT,
-    LOAD,
     GRANT,
     FAIR_GRANT,
     EXTEND,
@@ -86,9 +85,6 @@ record SimCommand(
     return switch (name) {
       case "EVAL" -> script(name, withText(words.get(1)), false, words);
       case "EVALSHA" -> script(name, BY_DIGEST.get(text(words.get(1))), true, words);
-      case "SCRIPT" ->
-          new SimCommand(
-              Step.LOAD, name, texts(words, 1), withText(words.get(2)), false, null, Known.NOTHING);
       case "SUBSCRIBE", "UNSUBSCRIBE" -> plain(Step.SUBSCRIBE, name, words);
       default -> plain(Step.OTHER, name, words);
     };

@@ -226,10 +226,6 @@ final class SimServer {
     Object answer =
         switch (command.name()) {
           case "EVAL", "EVALSHA" -> script(connection, command);
-          case "SCRIPT" -> {
-            scripts.add(Objects.requireNonNull(command.script()));
-            yield SimCommand.bytes(SimCommand.digest(command.script()));
-          }
           case "SUBSCRIBE", "UNSUBSCRIBE" -> subscription(connection, command);
           case "PING" -> SimCommand.bytes("PONG");
           case "CLIENT" -> SimCommand.bytes("OK");

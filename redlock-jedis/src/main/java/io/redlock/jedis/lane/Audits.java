@@ -83,7 +83,7 @@ final class Audits {
   /** Returns a new audit. */
   Call call(@Nullable Refresh due) {
     refresh = due;
-    return Call.audit(AuditCall.invocation(number++, due));
+    return new Call(AuditCall.invocation(number++, due), 0, null);
   }
 
   /** Returns the audit to send now; null if none is due. {@link #sent} follows. */
@@ -134,7 +134,7 @@ final class Audits {
     if (reply instanceof JedisDataException error) {
       made = hindered(error);
     } else {
-      NodeAudit told = AuditCall.parse(reply, audit.invocation());
+      NodeAudit told = AuditCall.parse(reply, audit.invocation);
       if (told == null) {
         return Answer.FOREIGN;
       }

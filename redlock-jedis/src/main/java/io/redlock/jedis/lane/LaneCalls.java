@@ -1,10 +1,13 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.jedis.scripts.Script;
 import io.redlock.spi.NodeReply;
 import java.util.ArrayDeque;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +45,7 @@ final class LaneCalls {
   private long unansweredBytes;
   private int unansweredNames; // of looks
   private int sentBeforeLook; // requests since the last look, while one waits
+  final Set<Script> untold = EnumSet.allOf(Script.class); // by the connection in use
 
   /**
    * @param releaseLifeNanos the time after which a release that could not be sent is pointless
@@ -84,6 +88,11 @@ final class LaneCalls {
             || queue.contains(call)
             || looks.contains(call)
             || unanswered.contains(call));
+  }
+
+  /** Takes note that a new connection is in use: the first call of each script carries its text. */
+  void begin() {
+    untold.addAll(EnumSet.allOf(Script.class));
   }
 
   // Before a call is sent.
@@ -188,8 +197,9 @@ final class LaneCalls {
   void send(Call call, List<Call> batch, long nowNanos) {
     batch.add(call);
     unanswered.add(call);
+    call.byText |= untold.remove(call.script());
     unansweredBytes += call.bytes();
-    unansweredNames += call.isLook() ? call.invocation().names() : 0;
+    unansweredNames += call.isLook() ? call.invocation.names() : 0;
     call.state = Call.State.SENT;
     call.sinceNanos = nowNanos;
   }
@@ -200,13 +210,13 @@ final class LaneCalls {
   void removeOldest() {
     Call oldest = unanswered.remove();
     unansweredBytes -= oldest.bytes();
-    unansweredNames -= oldest.isLook() ? oldest.invocation().names() : 0;
+    unansweredNames -= oldest.isLook() ? oldest.invocation.names() : 0;
   }
 
   /** Answers the sent requests, except releases; their late answers are still read. */
   void answerLate(NodeReply unknown) {
     for (Call call : unanswered) {
-      if (call.purpose == Call.Purpose.REQUEST && !call.isRelease()) {
+      if (!call.isAudit() && !call.isRelease()) {
         decide(call, unknown);
       }
     }

@@ -94,7 +94,6 @@ final class LaneConnection {
   private long silentSinceNanos; // while calls are unanswered; later by the pauses of this process
   private long lastWriteNanos;
   private long leastRoundTripNanos; // of this connection
-  private long othersByNanos;
 
   /**
    * @param abandon takes the reason why the connection can no longer be used
@@ -119,7 +118,7 @@ final class LaneConnection {
     this.shell = shell;
     this.effects = effects;
     this.abandon = abandon;
-    this.handshake = new Handshake(trust, audits, calls);
+    this.handshake = new Handshake(trust, audits, calls, settings.nodeTimeoutNanos());
     this.silence =
         NodeReply.unreachable(
             "silent for more than "
@@ -160,6 +159,7 @@ final class LaneConnection {
     answered = false;
     lastWriteNanos = nowNanos;
     leastRoundTripNanos = Long.MAX_VALUE;
+    calls.begin();
     handshake.begin();
     ticks.watch(nowNanos);
   }
@@ -316,19 +316,17 @@ final class LaneConnection {
       return null;
     }
     Call decided = null;
-    boolean inStep =
-        switch (call.purpose) {
-          case REQUEST -> {
-            NodeReply answer = answer(reply, call, nowNanos);
-            if (answer != null) {
-              calls.removeOldest();
-              decided = call.decide(answer) ? call : null;
-            }
-            yield answer != null;
-          }
-          case AUDIT -> audited(call, reply, nowNanos);
-          case LOAD_SCRIPT -> loaded(reply, nowNanos);
-        };
+    boolean inStep;
+    if (call.isAudit()) {
+      inStep = audited(call, reply, nowNanos);
+    } else {
+      NodeReply answer = answer(reply, call, nowNanos);
+      inStep = answer != null;
+      if (answer != null) {
+        calls.removeOldest();
+        decided = call.decide(answer) ? call : null;
+      }
+    }
     if (!inStep) {
       outOfStep("an answer to something else", nowNanos);
     } else if (mayHasten && !audits.isUnderWay()) {
@@ -347,7 +345,7 @@ final class LaneConnection {
     NodeReply answer =
         reply instanceof JedisDataException error
             ? ReplyMapper.error(error)
-            : ReplyMapper.reply(reply, call.invocation());
+            : ReplyMapper.reply(reply, call.invocation);
     if (answer == null) {
       return null;
     }
@@ -355,22 +353,22 @@ final class LaneConnection {
     if (answer.kind() == NodeReply.Kind.CLOCK && reply instanceof byte[] clockReply) {
       clock.learn(ReplyMapper.nodeMicros(clockReply), call.sinceNanos, nowNanos);
     } else if (answer.kind() == NodeReply.Kind.ABSTAIN) {
-      answer = abstention(call.script, answer, nowNanos);
+      answer = abstention(call.script(), answer, nowNanos);
     } else if (answer.report() != null) {
       NodeReport report = answer.report();
-      String doubt = doubt(call.script, report.doubt(), nowNanos);
+      String doubt = doubt(call.script(), report.doubt(), nowNanos);
       answer = NodeReply.inspected(report.doubted(doubt));
     } else if (answer.look() != null) {
       NodeLook look = answer.look();
-      answer = NodeReply.looked(look.doubted(doubt(call.script, look.doubt(), nowNanos)));
+      answer = NodeReply.looked(look.doubted(doubt(call.script(), look.doubt(), nowNanos)));
     }
     if (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT) {
-      String client = call.invocation().waitingClient();
+      String client = call.invocation.waitingClient();
       if (client != null) {
         effects.accept(() -> shell.listen(client));
       }
     }
-    health.answered(call.script, answer, nowNanos - call.sinceNanos, nowNanos);
+    health.answered(call.script(), answer, nowNanos - call.sinceNanos, nowNanos);
     return answer;
   }
 
@@ -400,20 +398,6 @@ final class LaneConnection {
     ticks.by(nowNanos, nowNanos);
   }
 
-  /** Takes the answer to a SCRIPT LOAD. Returns false if this is none. */
-  private boolean loaded(@Nullable Object reply, long nowNanos) {
-    if (!(reply instanceof byte[]) && !(reply instanceof JedisDataException)) {
-      return false;
-    }
-    calls.removeOldest();
-    if (handshake.loaded()) {
-      open(nowNanos);
-    } else {
-      othersByNanos = nowNanos + settings.nodeTimeoutNanos();
-    }
-    return true;
-  }
-
   /** Takes the answer to that audit. Returns false if this is none. */
   private boolean audited(Call audit, @Nullable Object reply, long nowNanos) {
     Audits.Answer answer = audits.answered(audit, reply, nowNanos);
@@ -429,7 +413,7 @@ final class LaneConnection {
       planAudit(nowNanos);
     } else if (open) {
       health.answered(nowNanos);
-    } else if (isVerdict && handshake.audited()) {
+    } else if (isVerdict && handshake.audited(nowNanos)) {
       open(nowNanos);
     } else if (reply instanceof JedisDataException error && !isVerdict) {
       abandon.accept(ReplyMapper.connectFailure(error), nowNanos);
@@ -458,7 +442,7 @@ final class LaneConnection {
       if (audits.isStale(nowNanos)) {
         health.unaudited("it was not audited for more than 3s", nowNanos);
       }
-    } else if (batch != null && handshake.awaitsQuorum() && nowNanos - othersByNanos >= 0) {
+    } else if (batch != null && handshake.isTired(nowNanos)) {
       open(nowNanos);
     }
     if (silentNanos(nowNanos) >= settings.silenceTimeoutNanos()) {

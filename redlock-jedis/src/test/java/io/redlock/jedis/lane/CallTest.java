@@ -2,7 +2,6 @@ package io.redlock.jedis.lane;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.scripts.Argument;
@@ -10,7 +9,6 @@ import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
-import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.NodeReply;
@@ -65,12 +63,9 @@ class CallTest {
 
   @Test
   void commandsOfTheLaneHaveNobodyToAnswer() {
-    Call audit = Call.audit(AuditCall.invocation(1, null));
+    Call audit = new Call(AuditCall.invocation(1, null), 0, null);
     assertFalse(audit.decide(NodeReply.GRANTED));
     audit.deliver();
-    Call load = Call.loading(Script.GRANT);
-    assertFalse(load.decide(NodeReply.GRANTED));
-    assertThrows(IllegalStateException.class, load::invocation);
     assertEquals(List.of(), log.errors());
   }
 
@@ -78,7 +73,6 @@ class CallTest {
   void onlyTheReleaseOfACallerIsOne() {
     assertTrue(call(encoder.encode(new Release(List.of("a"), "owner", 17))).isRelease());
     assertFalse(call(grant).isRelease());
-    assertFalse(Call.loading(Script.RELEASE).isRelease());
   }
 
   @Test
@@ -96,13 +90,5 @@ class CallTest {
     assertEquals("EVAL", byText.get(0));
     assertEquals(bySha.subList(2, bySha.size()), byText.subList(2, byText.size()));
     assertEquals(bytes + byText.get(1).length(), call.bytes());
-  }
-
-  @Test
-  void scriptIsLoadedByItsText() {
-    Call load = Call.loading(Script.GRANT);
-    List<String> words = TestNode.words(load.command(new ScriptCommand(), Guard.NONE));
-    assertEquals(List.of("SCRIPT", "LOAD"), words.subList(0, 2));
-    assertEquals(64 + words.get(2).length(), load.bytes());
   }
 }

@@ -196,9 +196,6 @@ final class FakeNet implements Dialer {
   }
 
   Object reply(List<String> command, long wallMicros) {
-    if (command.get(0).equals("SCRIPT")) {
-      return TestNode.bytes("0123");
-    }
     Script script = script(command);
     if (script == Script.AUDIT) {
       return node.audited(command, wallMicros);

@@ -40,7 +40,6 @@ import java.util.Objects;
 import java.util.Queue;
 import java.util.function.BiConsumer;
 import java.util.random.RandomGenerator;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.exceptions.JedisConnectionException;
@@ -63,8 +62,6 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   private static final Ticket TICKET = new Ticket("client", 1, 1, 3_000);
   private static final JedisConnectionException REFUSAL =
       new JedisConnectionException(new ConnectException("Connection refused"));
-  private static final String LOADS =
-      Handshake.LOADED.stream().map(each -> "load " + each).collect(Collectors.joining(", "));
 
   private final LaneSettings settings = FakeNet.settings(Duration.ofMillis(NODE_TIMEOUT_MILLIS));
   private final RequestEncoder encoder =
@@ -290,8 +287,6 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     switch (command) {
       case "answer" -> answer();
       case "all" -> answerAll();
-      case "loaded" -> answerLoads(this::answer);
-      case "not-loaded" -> answerLoads(() -> answerError(rest));
       case "noscript" -> answer(new JedisNoScriptException("NOSCRIPT No matching script"));
       case "word" -> answerWord(rest);
       case "error" -> answerError(rest);
@@ -349,14 +344,6 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     }
   }
 
-  /** Answers the loads at the head of what is unanswered. */
-  private void answerLoads(Runnable answer) {
-    while (!unanswered.isEmpty()
-        && unanswered.getFirst().call.purpose == Call.Purpose.LOAD_SCRIPT) {
-      answer.run();
-    }
-  }
-
   /** Each answer takes so long, until none is due. */
   private void answerSlowly(long micros) {
     while (!unanswered.isEmpty()) {
@@ -385,18 +372,15 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   }
 
   private Object natural(Call call, List<String> command) {
-    if (call.purpose == Call.Purpose.LOAD_SCRIPT) {
-      return TestNode.bytes("0123");
-    }
-    if (call.purpose == Call.Purpose.AUDIT) {
+    if (call.isAudit()) {
       return node.audited(command, wallMicros());
     }
     long token = calls.get(call).request.token();
     return TestNode.bytes(
-        switch (call.script) {
+        switch (call.script()) {
           case EXTEND -> "EXTENDED " + token;
           case RELEASE -> "RELEASED " + token;
-          case LOOK -> "LOCKS " + token + " -2".repeat(call.invocation().names());
+          case LOOK -> "LOCKS " + token + " -2".repeat(call.invocation.names());
           default -> "GRANT " + token;
         });
   }
@@ -430,6 +414,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "up" -> {
         step("start", "");
         handshake();
+        machine.calls.untold.clear(); // it has called each script
       }
       case "warm" -> {
         play("up");
@@ -642,10 +627,10 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       for (Call call : batch.calls) {
         List<String> command = TestNode.words(batch.command(call));
         unanswered.add(new Sent(call, command));
-        String label = label(call) + (isText(call, command) ? " as text" : "");
+        String label = label(call) + (call.byText ? " as text" : "");
         labels.add(label + (carriesMark(call, command) ? " with a mark" : ""));
       }
-      came.add("write " + String.join(", ", Scenes.brief(labels)).replace(LOADS, "loads"));
+      came.add("write " + String.join(", ", Scenes.brief(labels)));
       if (!writersComeBack) {
         assertNull(underWay, "one writes at a time");
         underWay = batch;
@@ -656,21 +641,13 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     perform();
   }
 
-  private static boolean isText(Call call, List<String> command) {
-    return command.get(1).length() > 40 && call.purpose != Call.Purpose.LOAD_SCRIPT;
-  }
-
   private static boolean carriesMark(Call call, List<String> command) {
-    return call.purpose == Call.Purpose.AUDIT && command.size() > 5;
+    return call.isAudit() && command.size() > 5;
   }
 
   private String label(Call call) {
     Asked known = calls.get(call);
-    return switch (call.purpose) {
-      case REQUEST -> known == null ? "unknown" : known.label;
-      case AUDIT -> "audit";
-      case LOAD_SCRIPT -> "load " + call.script;
-    };
+    return call.isAudit() ? "audit" : known == null ? "unknown" : known.label;
   }
 
   // What can be seen.
