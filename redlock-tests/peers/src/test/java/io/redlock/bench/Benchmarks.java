@@ -57,9 +57,7 @@ public final class Benchmarks {
     parts.put("hot", () -> new HotResource(report).run(docs));
     parts.put("waiting", new WaitingTurns(report)::run);
     parts.put("leader", new LeaderGaps(report)::run);
-    parts.put("any-of", new AnyOf(report)::run);
     parts.put("readers", new Readers(report)::run);
-    parts.put("restarts", () -> Restarts.run(report));
     parts.put("restart-under-leases", () -> RestartUnderLeases.run(report));
     parts.put("renewed-leases", new RenewedLeases(report)::run);
     String only = System.getProperty("bench.only", "");

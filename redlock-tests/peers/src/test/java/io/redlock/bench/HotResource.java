@@ -6,6 +6,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.bench.Peer.Cycle;
 import io.redlock.micrometer.RedlockMetrics;
+import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -119,28 +120,19 @@ record HotResource(Report report) {
     try {
       Lock local = new ReentrantLock(true);
       RedisLockRegistry registry = new RedisLockRegistry(lettuce, "hot", TTL.toMillis());
-      Map<String, IntFunction<Cycle>> peers = new LinkedHashMap<>();
-      peers.put(PASSED, caller -> cycle(service, TTL, work));
-      peers.put(GRANTED, caller -> cycle(service, TTL.plusMillis(1 + caller), work));
-      peers.put(COUNTED, caller -> cycle(counted, TTL, work));
-      peers.put(LOCAL, caller -> cycle(local, work));
-      peers.put("Redisson RLock, one master", caller -> cycle(single.getLock("hot/one"), work));
-      peers.put("Spring Integration, one master", caller -> cycle(registry.obtain("hot"), work));
+      Map<String, IntFunction<Cycle>> cycles = new LinkedHashMap<>();
+      cycles.put(PASSED, caller -> cycle(service, TTL, work));
+      cycles.put(GRANTED, caller -> cycle(service, TTL.plusMillis(1 + caller), work));
+      cycles.put(COUNTED, caller -> cycle(counted, TTL, work));
+      cycles.put(LOCAL, caller -> cycle(local, work));
+      cycles.put("Redisson RLock, one master", caller -> cycle(single.getLock("hot/one"), work));
+      cycles.put("Spring Integration, one master", caller -> cycle(registry.obtain("hot"), work));
       if (work.isZero()) {
-        peers.put(RedissonPeer.NAME, caller -> redlock.cycle("hot", WAIT));
+        cycles.put(RedissonPeer.NAME, caller -> redlock.cycle("hot", WAIT));
       }
-      Map<String, List<Turns>> results = new LinkedHashMap<>();
-      for (int round = -1; round < ROUNDS.count(); round++) { // the first is a warm-up
-        for (Map.Entry<String, IntFunction<Cycle>> peer : peers.entrySet()) {
-          List<Cycle> cycles = IntStream.range(0, threads).mapToObj(peer.getValue()).toList();
-          Duration time = round < 0 ? ROUNDS.warmUp() : ROUNDS.each();
-          Turns turns = turns(new ClosedLoop(cycles, Thread::new, List.of()), time, servers);
-          if (round >= 0) {
-            results.computeIfAbsent(peer.getKey(), name -> new ArrayList<>()).add(turns);
-          }
-        }
-      }
-      return results;
+      Map<String, Rounds.Measured<Turns>> peers = new LinkedHashMap<>();
+      cycles.forEach((name, cycle) -> peers.put(name, turns(threads, cycle, servers)));
+      return ROUNDS.run(peers);
     } finally {
       service.close();
       counted.close();
@@ -150,12 +142,18 @@ record HotResource(Report report) {
     }
   }
 
-  private static Turns turns(ClosedLoop loop, Duration time, RedisServers servers)
-      throws Exception {
-    long before = WaitingTurns.scripts(servers.get(0));
-    ClosedLoop.Run run = loop.run(time);
-    double scripts = WaitingTurns.scripts(servers.get(0)) - before;
-    return new Turns(run.perSecond(), scripts / Math.max(1, run.cycles()));
+  /** Lets so many callers take turns, each with a cycle of its own. */
+  static Rounds.Measured<Turns> turns(
+      int callers, IntFunction<Cycle> cycles, RedisServers servers) {
+    ClosedLoop loop =
+        new ClosedLoop(
+            IntStream.range(0, callers).mapToObj(cycles).toList(), Thread::new, List.of());
+    return time -> {
+      long before = scripts(servers.get(0));
+      ClosedLoop.Run run = loop.run(time);
+      double scripts = scripts(servers.get(0)) - before;
+      return new Turns(run.perSecond(), scripts / Math.max(1, run.cycles()));
+    };
   }
 
   private static Cycle cycle(Redlock redlock, Duration ttl, Duration work) {
@@ -182,5 +180,14 @@ record HotResource(Report report) {
     while (System.nanoTime() - startNanos < work.toNanos()) {
       Thread.onSpinWait();
     }
+  }
+
+  /** Returns how many scripts the server has executed. */
+  private static long scripts(RedisServer server) {
+    return String.valueOf(server.command("INFO", "commandstats"))
+        .lines()
+        .filter(line -> line.startsWith("cmdstat_evalsha:"))
+        .mapToLong(line -> Long.parseLong(line.replaceAll("cmdstat_evalsha:calls=(\\d+),.*", "$1")))
+        .sum();
   }
 }

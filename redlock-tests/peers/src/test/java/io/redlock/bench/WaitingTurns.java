@@ -4,7 +4,7 @@ import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.testbed.RedisServer;
+import io.redlock.bench.Peer.Cycle;
 import io.redlock.testbed.RedisServers;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,7 +24,7 @@ record WaitingTurns(Report report) {
   /** Whoever has rested pays for woken processors and cold caches, in an acquire as in a turn. */
   private static final long PAUSE_MILLIS = 5;
 
-  private static final int CONTENDED_TURNS = 2_000;
+  private static final Rounds CONTENDED = Rounds.ofMillis(1, 2_000, 0);
 
   void run() throws Exception {
     try (RedisServers servers = RedisServers.start(5)) {
@@ -172,41 +172,23 @@ record WaitingTurns(Report report) {
       throws Exception {
     LeaseRequest plain = LeaseRequest.of("contended", TTL).waitUpTo(Duration.ofMinutes(2));
     LeaseRequest request = fair ? plain.fair() : plain;
-    long before = scripts(servers.get(0));
-    long start = System.nanoTime();
-    List<Thread> threads = new ArrayList<>();
-    for (Redlock client : clients) {
-      Thread thread =
-          new Thread(
-              () -> {
-                for (int turn = 0; turn < CONTENDED_TURNS / clients.size(); turn++) {
-                  client
-                      .acquireAsync(request)
-                      .thenCompose(result -> result.lease().orElseThrow().releaseAsync())
-                      .join();
-                }
-              });
-      thread.start();
-      threads.add(thread);
-    }
-    for (Thread thread : threads) {
-      thread.join();
-    }
-    double seconds = (System.nanoTime() - start) / 1e9;
-    double scripts = scripts(servers.get(0)) - before;
+    HotResource.Turns turns =
+        HotResource.turns(clients.size(), i -> cycle(clients.get(i), request), servers)
+            .run(CONTENDED.each());
     return List.of(
         Integer.toString(clients.size()),
         fair ? "fair" : "backoff",
-        Report.number(CONTENDED_TURNS / seconds),
-        String.format(Locale.ROOT, "%.1f", scripts / CONTENDED_TURNS));
+        Report.number(turns.perSecond()),
+        String.format(Locale.ROOT, "%.1f", turns.scripts()));
   }
 
-  /** Returns how many scripts the server has executed. */
-  static long scripts(RedisServer server) {
-    return String.valueOf(server.command("INFO", "commandstats"))
-        .lines()
-        .filter(line -> line.startsWith("cmdstat_evalsha:"))
-        .mapToLong(line -> Long.parseLong(line.replaceAll("cmdstat_evalsha:calls=(\\d+),.*", "$1")))
-        .sum();
+  private static Cycle cycle(Redlock client, LeaseRequest request) {
+    return () -> {
+      client
+          .acquireAsync(request)
+          .thenCompose(result -> result.lease().orElseThrow().releaseAsync())
+          .join();
+      return 1;
+    };
   }
 }
