@@ -12,11 +12,13 @@ import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.RedisServers;
 import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -25,7 +27,7 @@ import org.junit.jupiter.api.AfterEach;
 abstract class OperatedMasters {
 
   static final Duration PATIENCE = Duration.ofMinutes(1);
-  private static final Duration SETTLE = Duration.ofMillis(20);
+  static final Duration SETTLE = Duration.ofMillis(20);
 
   final List<Redlock> clients = new ArrayList<>();
   final ByteArrayOutputStream said = new ByteArrayOutputStream(); // by the last command
@@ -102,15 +104,36 @@ abstract class OperatedMasters {
     return operator;
   }
 
-  final boolean resize(Command command, String present, String future, PrintStream out) {
+  final DeploymentSettings operator(String present, String future) {
     DeploymentSettings operator = operator(present);
     operator.set(Setting.MOVING_TO, future);
-    return operator.resize(command, new Word(List.of(), List.of(), true), SETTLE, out);
+    return operator;
   }
 
-  final boolean resize(Command command, String present, String future) {
+  final boolean resize(
+      Command command, String present, String future, PrintStream out, String... without) {
+    Word word = new Word(List.of(without), List.of(), true);
+    return operator(present, future).resize(command, word, SETTLE, out);
+  }
+
+  final boolean resize(Command command, String present, String future, String... without) {
+    return resize(command, present, future, saying(), without);
+  }
+
+  /** Returns the stream of what is said from now on. */
+  final PrintStream saying() {
     said.reset();
-    return resize(command, present, future, new PrintStream(said, true, StandardCharsets.UTF_8));
+    return new PrintStream(said, true, StandardCharsets.UTF_8);
+  }
+
+  /** Returns a stream for a command, whose lines somebody hears as they are printed. */
+  static PrintStream heardBy(Consumer<String> listener) {
+    return new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8) {
+      @Override
+      public void println(String line) {
+        listener.accept(line);
+      }
+    };
   }
 
   final String said() {

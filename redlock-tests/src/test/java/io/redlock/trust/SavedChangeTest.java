@@ -16,7 +16,6 @@ import io.redlock.testbed.RedisServers;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -48,12 +47,10 @@ class SavedChangeTest extends OperatedMasters {
   /** Runs a command that ends when it has let a first master serve others. */
   private void interrupt(Command command, String present, String future) {
     PrintStream broken =
-        new PrintStream(said, true, StandardCharsets.UTF_8) {
-          @Override
-          public void println(String line) {
-            throw new IllegalStateException(line);
-          }
-        };
+        heardBy(
+            line -> {
+              throw new IllegalStateException(line);
+            });
     assertThrows(IllegalStateException.class, () -> resize(command, present, future, broken));
   }
 
