@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /** The five masters, called a to e, and the keys they hold, read without the clients. */
 final class DemoMasters implements AutoCloseable {
@@ -46,11 +45,7 @@ final class DemoMasters implements AutoCloseable {
   }
 
   String version(int node) {
-    return Stream.of(String.valueOf(get(node).command("INFO", "server")).split("\r\n"))
-        .filter(line -> line.startsWith("redis_version:"))
-        .findFirst()
-        .map(line -> line.substring(line.indexOf(':') + 1))
-        .orElseThrow();
+    return get(node).infoOf("redis_version");
   }
 
   /** Returns a client of all five. Its node timeout is long, because this machine may be busy. */

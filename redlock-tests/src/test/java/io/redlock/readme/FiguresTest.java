@@ -13,7 +13,6 @@ import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.settings.Setting;
-import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.Repository;
 import io.redlock.text.Brief;
@@ -196,7 +195,7 @@ class FiguresTest {
   private static double bytesPerName(int length) throws Exception {
     try (RedisServers servers = RedisServers.start(1);
         Redlock redlock = servers.patientClient().build()) {
-      long before = usedBytes(servers.get(0));
+      long before = Long.parseLong(servers.get(0).infoOf("used_memory"));
       for (int first = 0; first < NAMES; first += 250) {
         List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
         for (int name = first; name < first + 250; name++) {
@@ -213,7 +212,7 @@ class FiguresTest {
           release.get();
         }
       }
-      long after = usedBytes(servers.get(0));
+      long after = Long.parseLong(servers.get(0).infoOf("used_memory"));
       assertEquals(NAMES, servers.get(0).keys("redlock:fence:*").size());
       return (after - before) / (double) NAMES;
     }
@@ -249,14 +248,6 @@ class FiguresTest {
           servers.get(0).command("MEMORY", "USAGE", "redlock:readers:read", "SAMPLES", "0");
       return (Long) bytes / (double) readers;
     }
-  }
-
-  private static long usedBytes(RedisServer server) {
-    Matcher used =
-        Pattern.compile("used_memory:(\\d+)")
-            .matcher(String.valueOf(server.command("INFO", "memory")));
-    assertTrue(used.find());
-    return Long.parseLong(used.group(1));
   }
 
   /** What the page for readers calls measured, programs have written below docs/measured. */

@@ -22,8 +22,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -37,6 +35,8 @@ class AgreementTest extends OperatedMasters {
 
   private static final Duration MAX_TTL = Duration.ofMillis(900);
   private static final Duration SKEW = Duration.ofMillis(200);
+
+  /** Nothing but an audit asks for the facts of a server, section by section. */
   private static final int SECTIONS = 4;
 
   private final Map<Integer, Integer> asked = new TreeMap<>(); // how often, by the node
@@ -65,12 +65,8 @@ class AgreementTest extends OperatedMasters {
     assertTrue(reasons.contains(reason), reasons);
   }
 
-  /** Nothing but an audit, and this question, asks for the facts of a server. */
   private long audits(int node) {
-    Matcher calls =
-        Pattern.compile("cmdstat_info:calls=(\\d+)")
-            .matcher(String.valueOf(servers.get(node).command("INFO", "commandstats")));
-    return (calls.find() ? Long.parseLong(calls.group(1)) : 0) - asked.merge(node, 1, Integer::sum);
+    return servers.get(node).calls("info") - asked.merge(node, 1, Integer::sum); // this one
   }
 
   private static void awaitLease(Redlock client, Duration ttl) throws InterruptedException {

@@ -241,13 +241,8 @@ class AuditTest {
 
   private List<String> histories() {
     List<String> histories = new ArrayList<>();
-    servers.forEach(server -> histories.add(history(server)));
+    servers.forEach(server -> histories.add(server.infoOf("master_replid")));
     return histories;
-  }
-
-  private static String history(RedisServer server) {
-    String info = String.valueOf(server.command("INFO", "replication"));
-    return info.replaceFirst("(?s).*master_replid:(\\w+).*", "$1");
   }
 
   private void awaitMarksOfOthersThan(List<String> before) {

@@ -111,10 +111,7 @@ final class Scene implements AutoCloseable {
   static void follow(RedisServer replica, RedisServer master) {
     replica.command("REPLICAOF", master.host(), Integer.toString(master.port()));
     Await.until(
-        "the replica has the data",
-        () ->
-            String.valueOf(replica.command("INFO", "replication"))
-                .contains("master_link_status:up"));
+        "the replica has the data", () -> replica.infoOf("master_link_status").equals("up"));
   }
 
   /** Waits until what was written so far has reached the replica. */

@@ -125,12 +125,7 @@ public final class Benchmarks {
 
   private static String masters() {
     try (RedisServer server = RedisServer.start()) {
-      return String.valueOf(server.command("INFO", "server"))
-          .lines()
-          .filter(line -> line.contains("_version:"))
-          .map(line -> line.replace("_version:", " "))
-          .findFirst()
-          .orElse("unknown");
+      return server.nameAndVersion();
     }
   }
 

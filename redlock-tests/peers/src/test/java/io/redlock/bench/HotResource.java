@@ -6,7 +6,6 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.bench.Peer.Cycle;
 import io.redlock.micrometer.RedlockMetrics;
-import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -149,9 +148,9 @@ record HotResource(Report report) {
         new ClosedLoop(
             IntStream.range(0, callers).mapToObj(cycles).toList(), Thread::new, List.of());
     return time -> {
-      long before = scripts(servers.get(0));
+      long before = servers.get(0).calls("evalsha");
       ClosedLoop.Run run = loop.run(time);
-      double scripts = scripts(servers.get(0)) - before;
+      double scripts = servers.get(0).calls("evalsha") - before;
       return new Turns(run.perSecond(), scripts / Math.max(1, run.cycles()));
     };
   }
@@ -180,14 +179,5 @@ record HotResource(Report report) {
     while (System.nanoTime() - startNanos < work.toNanos()) {
       Thread.onSpinWait();
     }
-  }
-
-  /** Returns how many scripts the server has executed. */
-  private static long scripts(RedisServer server) {
-    return String.valueOf(server.command("INFO", "commandstats"))
-        .lines()
-        .filter(line -> line.startsWith("cmdstat_evalsha:"))
-        .mapToLong(line -> Long.parseLong(line.replaceAll("cmdstat_evalsha:calls=(\\d+),.*", "$1")))
-        .sum();
   }
 }

@@ -57,7 +57,7 @@ final class LaneStage implements Scenes.Actor {
       case "gate-opens" -> gate = GateProxy.to(server, gate.port());
       case "connections?" -> {
         long before = connections;
-        connections = connectionsReceived();
+        connections = Long.parseLong(server.infoOf("total_connections_received"));
         return before == 0 ? List.of() : List.of(connections - before + " more");
       }
       default -> {
@@ -70,11 +70,6 @@ final class LaneStage implements Scenes.Actor {
   private void open(String address, long timeoutMillis) {
     subject = new RedisNode(server, address, Duration.ofMillis(timeoutMillis));
     stage = new NodeStage(subject, PREFIX);
-  }
-
-  private long connectionsReceived() {
-    String stats = String.valueOf(server.command("INFO", "stats"));
-    return Long.parseLong(stats.replaceFirst("(?s).*total_connections_received:(\\d+).*", "$1"));
   }
 
   @Override

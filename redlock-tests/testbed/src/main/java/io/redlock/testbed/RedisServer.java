@@ -228,10 +228,20 @@ public final class RedisServer implements AutoCloseable {
     return valkey.isEmpty() ? "Redis " + infoOf("redis_version") : "Valkey " + valkey;
   }
 
-  private String infoOf(String field) {
-    String info = String.valueOf(command("INFO", "server"));
+  /** Returns a field of what it tells of itself; empty if there is none. */
+  public String infoOf(String field) {
+    String info = String.valueOf(command("INFO"));
     Matcher value = Pattern.compile("\n" + field + ":(\\S+)").matcher(info);
     return value.find() ? value.group(1) : "";
+  }
+
+  /** Returns how often clients have called these commands. */
+  public long calls(String... commands) {
+    return Pattern.compile("cmdstat_(?:" + String.join("|", commands) + "):calls=(\\d+)")
+        .matcher(String.valueOf(command("INFO", "commandstats")))
+        .results()
+        .mapToLong(calls -> Long.parseLong(calls.group(1)))
+        .sum();
   }
 
   /**

@@ -74,12 +74,10 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
   public static void found(Agreement agreement, RedisServer... servers) {
     for (RedisServer server : servers) {
       Object seconds = server.command("EVAL", "return redis.call('TIME')[1]", "0");
-      String info =
-          String.valueOf(server.command("INFO", "server")) + server.command("INFO", "replication");
       BirthMark mark =
           new BirthMark(
-              field(info, "run_id"),
-              field(info, "master_replid"),
+              server.infoOf("run_id"),
+              server.infoOf("master_replid"),
               Long.parseLong(String.valueOf(seconds)) * 1_000,
               true,
               true,
@@ -88,10 +86,6 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
               agreement);
       server.command("SET", BirthMark.KEY, mark.toString());
     }
-  }
-
-  private static String field(String info, String name) {
-    return info.replaceFirst("(?s).*\\b" + name + ":(\\w+).*", "$1");
   }
 
   /** Founds the set for clients without the restart guard, whatever the servers were used for. */
