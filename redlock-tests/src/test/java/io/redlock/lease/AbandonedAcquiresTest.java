@@ -1,9 +1,11 @@
 package io.redlock.lease;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
+import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.driver.CoreBuilder;
@@ -28,13 +30,15 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Calls that are interrupted, cancelled or timed out at any moment leave nothing behind. */
+/**
+ * Calls that are interrupted, cancelled or timed out at any moment leave nothing behind. No two
+ * callers hold a resource meanwhile, and tokens rise.
+ */
 class AbandonedAcquiresTest {
 
   private static final int CALLS = 10_000;
@@ -80,11 +84,13 @@ class AbandonedAcquiresTest {
   private static Map<String, Integer> abandonAll(Redlock redlock, SplittableRandom random)
       throws Exception {
     Map<String, Integer> outcomes = new ConcurrentHashMap<>();
+    Map<String, Lease> holders = new ConcurrentHashMap<>();
     List<SplittableRandom> randoms = Stream.generate(random::split).limit(CALLERS).toList();
     ScheduledExecutorService saboteur = Executors.newScheduledThreadPool(2);
     try {
       Together.run(
-          CALLERS, number -> new Caller(redlock, randoms.get(number), saboteur, outcomes).run());
+          CALLERS,
+          number -> new Caller(redlock, randoms.get(number), saboteur, outcomes, holders).run());
     } finally {
       saboteur.shutdownNow();
       assertTrue(saboteur.awaitTermination(60, TimeUnit.SECONDS));
@@ -97,7 +103,8 @@ class AbandonedAcquiresTest {
       Redlock redlock,
       SplittableRandom random,
       ScheduledExecutorService saboteur,
-      Map<String, Integer> outcomes) {
+      Map<String, Integer> outcomes,
+      Map<String, Lease> holders) {
 
     void run() throws Exception {
       for (int call = 0; call < CALLS / CALLERS; call++) {
@@ -141,6 +148,9 @@ class AbandonedAcquiresTest {
 
     private boolean acquires(LeaseRequest request) throws InterruptedException {
       try (Lease lease = redlock.tryAcquire(request).lease().orElse(null)) {
+        if (lease != null) {
+          assertAlone(lease);
+        }
         if (lease != null && random.nextBoolean()) {
           lease.release();
         }
@@ -148,10 +158,22 @@ class AbandonedAcquiresTest {
       }
     }
 
+    /** Nobody else holds the resource any more, and tokens rise. */
+    private void assertAlone(Lease lease) {
+      Lease other = holders.put(lease.resource(), lease);
+      boolean isHeld = other != null && other.isValid();
+      boolean rises = other == null || other.fencingToken() < lease.fencingToken();
+      if (lease.isValid()) { // it was meanwhile
+        assertFalse(isHeld, () -> lease + " beside " + other);
+        assertTrue(rises, () -> lease + " after " + other);
+      }
+    }
+
     private boolean locks(LeaseRequest request) throws InterruptedException {
-      Lock lock = redlock.asLock(request);
+      LeaseLock lock = redlock.asLock(request);
       boolean isLocked = lock.tryLock(random.nextInt(30), TimeUnit.MILLISECONDS);
       if (isLocked) {
+        assertAlone(lock.lease());
         lock.unlock();
       }
       return isLocked;
@@ -163,6 +185,7 @@ class AbandonedAcquiresTest {
       atSomeMoment(() -> abandon.accept(call));
       try {
         Optional<Lease> lease = call.join().lease();
+        lease.ifPresent(this::assertAlone);
         lease.ifPresent(Lease::close);
         return lease.isPresent() ? "acquired" : "refused";
       } catch (CancellationException | CompletionException e) {
