@@ -1,7 +1,6 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,26 +8,19 @@ import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
-import io.redlock.RedlockListener;
-import io.redlock.RetryStrategy;
 import io.redlock.Votes;
 import io.redlock.scenes.KeptLog;
 import io.redlock.settings.Setting;
 import io.redlock.settings.SettingValues;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
-import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
-import java.util.random.RandomGenerator;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -142,42 +134,6 @@ class RedlockBuilderTest {
       redlock.acquireAsync(Bed.REQUEST).join();
     }
     assertEquals(List.of("x:orders/42"), node.calls().get(0).request.names());
-  }
-
-  @Test
-  void everySettingReturnsItsBuilder() throws Exception {
-    RedlockBuilder builder = RedlockBuilder.over(nodes("a"));
-    Map<Class<?>, Object> samples =
-        Map.of(
-            Duration.class,
-            Duration.ofSeconds(1),
-            SettingValues.class,
-            new SettingValues(),
-            String.class,
-            "x",
-            List.class,
-            nodes("b"),
-            RetryStrategy.class,
-            RetryStrategy.jitteredBackoff(),
-            RedlockListener.class,
-            new RedlockListener() {},
-            Executor.class,
-            (Executor) Runnable::run,
-            Supplier.class,
-            (Supplier<String>) () -> "me",
-            RandomGenerator.class,
-            new SplittableRandom(1));
-    FakeTime time = new FakeTime();
-    int settings = 0;
-    for (Method setting : RedlockBuilder.class.getMethods()) {
-      if (setting.getReturnType() == RedlockBuilder.class
-          && !Modifier.isStatic(setting.getModifiers())) {
-        Object sample = samples.getOrDefault(setting.getParameterTypes()[0], time);
-        assertSame(builder, setting.invoke(builder, sample), setting.getName());
-        settings++;
-      }
-    }
-    assertTrue(settings >= 16, "found only some settings");
   }
 
   @Test

@@ -2,7 +2,6 @@ package io.redlock.trust;
 
 import static io.redlock.testbed.Results.assertAcquired;
 import static io.redlock.trust.Scene.RESOURCE;
-import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,16 +12,12 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
 import java.time.Duration;
-import java.util.EnumMap;
-import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * A master of the quorum forgets a lease that is still held. With the restart guard nobody else
@@ -130,12 +125,9 @@ class LostPastTest {
     abstract void strike(Scene scene, RedisServer prepared);
   }
 
-  @Test
-  void nobodyElseGetsALeaseThatAMasterForgot() {
-    sideBySide(LostPastTest::assertNobodyElseGetsIt);
-  }
-
-  private static void assertNobodyElseGetsIt(Fault fault) throws Exception {
+  @ParameterizedTest
+  @EnumSource
+  void nobodyElseGetsALeaseThatAMasterForgot(Fault fault) throws Exception {
     withTimeEnough(5, ttl -> assertNobodyElseGetsIt(fault, ttl));
   }
 
@@ -152,12 +144,9 @@ class LostPastTest {
     }
   }
 
-  @Test
-  void withoutTheGuardSomebodyElseGetsIt() {
-    sideBySide(LostPastTest::assertSomebodyElseGetsIt);
-  }
-
-  private static void assertSomebodyElseGetsIt(Fault fault) throws InterruptedException {
+  @ParameterizedTest
+  @EnumSource
+  void withoutTheGuardSomebodyElseGetsIt(Fault fault) throws InterruptedException {
     try (Scene scene = Scene.open(false)) {
       Duration ttl = Duration.ofSeconds(20);
       RedisServer prepared = fault.prepare(scene);
@@ -189,39 +178,6 @@ class LostPastTest {
       }
     }
     throw new AssertionError("it takes too long to show anything");
-  }
-
-  private interface Run {
-    void with(Fault fault) throws Exception;
-  }
-
-  /** Every fault on masters of its own, at the same time: most of it is waiting. */
-  private static void sideBySide(Run run) {
-    Map<Fault, CompletableFuture<Void>> runs = new EnumMap<>(Fault.class);
-    for (Fault fault : Fault.values()) {
-      CompletableFuture<Void> ended = new CompletableFuture<>();
-      runs.put(fault, ended);
-      Runnable task =
-          () -> {
-            try {
-              run.with(fault);
-              ended.complete(null);
-            } catch (Throwable e) {
-              ended.completeExceptionally(e);
-            }
-          };
-      new Thread(task, fault.name()).start();
-    }
-    assertAll(
-        runs.entrySet().stream().map(each -> () -> assertEnds(each.getKey(), each.getValue())));
-  }
-
-  private static void assertEnds(Fault fault, CompletableFuture<Void> run) {
-    try {
-      run.join();
-    } catch (CompletionException e) {
-      throw new AssertionError(fault.name() + ": " + e.getCause(), e.getCause());
-    }
   }
 
   @Test
@@ -275,20 +231,12 @@ class LostPastTest {
                   .reason()
                   .orElse("")
                   .contains("ahead of the median"));
-      long audits = audits(scene.fragile());
-      Await.until("it is audited again", () -> audits(scene.fragile()) > audits);
+      long audits = scene.fragile().calls("time"); // one each, while nobody is granted anything
+      Await.until("it is audited again", () -> scene.fragile().calls("time") > audits);
       clock.set(Duration.ZERO);
       scene.third().requests().open();
       assertNobodyGetsItWhileItIsHeld(lease, ttl, rival);
     }
-  }
-
-  /** Each audit asks for the time once, and nothing else does while nobody is granted anything. */
-  private static long audits(RedisServer server) {
-    Matcher calls =
-        Pattern.compile("cmdstat_time:calls=(\\d+)")
-            .matcher(String.valueOf(server.command("INFO", "commandstats")));
-    return calls.find() ? Long.parseLong(calls.group(1)) : 0;
   }
 
   @Test
