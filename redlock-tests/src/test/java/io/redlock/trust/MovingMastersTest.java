@@ -53,10 +53,13 @@ class MovingMastersTest extends OperatedMasters {
     super(TTL, Duration.ofMillis(200));
   }
 
-  /** Starts servers: the first are the present masters, and the last are the future ones. */
+  /**
+   * Starts servers: the first are the present masters, and the last are the future ones. What they
+   * show is on disk at once, so no command waits for a save.
+   */
   private void start(int leaving, int staying, int joining) {
     int all = leaving + staying + joining;
-    servers = RedisServers.startBrandNew(all);
+    servers = RedisServers.startBrandNew(all, "--appendonly", "yes", "--appendfsync", "always");
     present = list(IntStream.range(0, leaving + staying).toArray());
     future = list(IntStream.range(leaving, all).toArray());
     adopt(present);

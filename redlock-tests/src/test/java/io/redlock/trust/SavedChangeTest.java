@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -29,6 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Changes of masters that lose their marks, or restart with what they have on disk. */
+@Tag("servers")
 @Execution(ExecutionMode.CONCURRENT)
 class SavedChangeTest extends OperatedMasters {
 
@@ -145,8 +147,11 @@ class SavedChangeTest extends OperatedMasters {
     assertDone(list(0), list(1), Command.PREPARE, Command.COMMIT);
     String bound = mark(0);
     assertTrue(bound.contains("|-no-return-|"), bound);
+    boolean isOnDiskAtOnce = files.contains("always");
+    assertEquals(isOnDiskAtOnce, servers.get(0).calls("bgsave", "bgrewriteaof") == 0);
     servers.get(0).kill();
     servers.get(0).restart();
+    Await.until("it is loaded", () -> servers.get(0).infoOf("loading").equals("0"));
     assertEquals(bound, mark(0));
   }
 

@@ -27,6 +27,7 @@ import java.util.stream.IntStream;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.util.SafeEncoder;
 
 /** The masters of a change, over connections of their own. */
 final class ProbedMasters implements ChangedMasters {
@@ -122,7 +123,7 @@ final class ProbedMasters implements ChangedMasters {
     String sync;
     try {
       connection.sendCommand(Protocol.Command.CONFIG, "GET", "appendfsync");
-      sync = connection.getObjectMultiBulkReply().toString();
+      sync = SafeEncoder.encodeObject(connection.getOne()).toString();
     } catch (JedisDataException denied) {
       sync = "unknown";
     }
