@@ -31,6 +31,7 @@ import redis.clients.jedis.JedisClientConfig;
 
 /** Clients on different databases of the same masters would both hold a lock. */
 @RequiresRedis
+@Tag("servers")
 @Tag("server-version")
 class DatabaseTest {
 

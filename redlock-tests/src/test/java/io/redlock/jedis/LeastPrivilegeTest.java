@@ -59,6 +59,7 @@ import redis.clients.jedis.JedisClientConfig;
 
 /** The ACL rule that operators are told to use, as it is written there, and each part of it. */
 @RequiresRedis
+@Tag("servers")
 @Tag("server-version")
 class LeastPrivilegeTest {
 

@@ -25,11 +25,14 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** One master of three that sends anything but what it should. */
 @RequiresRedis
+@Execution(ExecutionMode.CONCURRENT)
 class LyingMasterTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(60);

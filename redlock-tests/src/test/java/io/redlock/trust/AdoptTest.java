@@ -28,8 +28,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Only an operator says which masters belong together. */
+@Tag("servers")
 @Tag("server-version")
 @Execution(ExecutionMode.CONCURRENT)
 class AdoptTest extends OperatedMasters {
@@ -199,25 +202,22 @@ class AdoptTest extends OperatedMasters {
     return mark.split("=").length - 1;
   }
 
-  @Test
-  void listThatDiffersByOneGetsNothingWhenTwoMastersRestart() throws Exception {
-    for (boolean guarded : new boolean[] {true, false}) {
-      servers.forEach(server -> server.restart());
-      assertFounded(settings(list(0, 1, 2)).adoptNew());
-      Redlock right = client(list(0, 1, 2));
-      Redlock other = client(settings(list(0, 1, 3)).restartGuard(guarded));
-      for (int i = 0; i < TRIES; i++) {
-        Lease lease = acquire(right, "a" + i);
-        servers.get(0).restart();
-        servers.get(1).restart();
-        while (lease.isValid()) {
-          assertFalse(acquires(other, "a" + i));
-        }
-        acquire(right, "b" + i);
-        assertEquals(1, sets(0));
-        assertEquals(List.of(), servers.get(3).keys("redlock:birth"));
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void listThatDiffersByOneGetsNothingWhenTwoMastersRestart(boolean guarded) throws Exception {
+    assertFounded(settings(list(0, 1, 2)).adoptNew());
+    Redlock right = client(list(0, 1, 2));
+    Redlock other = client(settings(list(0, 1, 3)).restartGuard(guarded));
+    for (int i = 0; i < TRIES; i++) {
+      Lease lease = acquire(right, "a" + i);
+      servers.get(0).restart();
+      servers.get(1).restart();
+      while (lease.isValid()) {
+        assertFalse(acquires(other, "a" + i));
       }
-      clients.forEach(Redlock::close);
+      acquire(right, "b" + i);
+      assertEquals(1, sets(0));
+      assertEquals(List.of(), servers.get(3).keys("redlock:birth"));
     }
   }
 

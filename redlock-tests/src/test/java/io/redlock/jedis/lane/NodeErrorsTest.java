@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 
 /** What becomes of requests that a real server cannot or will not execute. */
+@Tag("servers")
 @Tag("server-version")
 @RequiresRedis
 class NodeErrorsTest {

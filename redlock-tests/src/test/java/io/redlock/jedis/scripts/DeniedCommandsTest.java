@@ -45,6 +45,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
  * never reported as not executed, and after the release no key is left.
  */
 @RequiresRedis
+@Tag("servers")
 @Tag("server-version")
 class DeniedCommandsTest {
 

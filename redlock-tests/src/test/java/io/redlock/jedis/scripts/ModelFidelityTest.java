@@ -26,6 +26,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * <p>{@code -Dfidelity.seed=S -Dfidelity.commands=N} for other commands, or more.
  */
 @RequiresRedis
+@Tag("servers")
 @Tag("server-version")
 class ModelFidelityTest {
 

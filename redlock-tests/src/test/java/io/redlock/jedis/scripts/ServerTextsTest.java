@@ -28,6 +28,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
  * One that is not recorded is understood all the same; what it says is printed.
  */
 @RequiresRedis
+@Tag("servers")
 @Tag("server-version")
 class ServerTextsTest {
 
