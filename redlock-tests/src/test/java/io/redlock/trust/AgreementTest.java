@@ -216,7 +216,7 @@ class AgreementTest extends OperatedMasters {
 
   @Test
   void oneMasterBecomesThreeInOneChange() throws Exception {
-    servers = RedisServers.startBrandNew(3);
+    servers = startSynced(3);
     adopt(list(0));
     assertResized(list(0), list(0, 1, 2));
     awaitUp(client(list(0, 1, 2)));
@@ -224,7 +224,7 @@ class AgreementTest extends OperatedMasters {
 
   @Test
   void mastersThatWereAdoptedBeforeAreNoneOfAChange() throws Exception {
-    servers = RedisServers.startBrandNew(6);
+    servers = startSynced(6);
     adopt(list(0, 1, 2));
     adopt(list(3, 4, 5));
     String why = "it is a master of [127.0.0.1:" + servers.get(3).port();
@@ -235,7 +235,7 @@ class AgreementTest extends OperatedMasters {
 
   @Test
   void secondChangeIsRefusedAndNeverAdvisesToEmptyAMasterInUse() throws Exception {
-    servers = RedisServers.startBrandNew(5);
+    servers = startSynced(5);
     adopt(list(0, 1, 2));
     assertDone(list(0, 1, 2), list(0, 1, 3), Command.PREPARE);
     assertRefused(
@@ -249,7 +249,7 @@ class AgreementTest extends OperatedMasters {
 
   @Test
   void twoChangesAtOnceCanBeEndedByTheirLists() throws Exception {
-    servers = RedisServers.startBrandNew(5);
+    servers = startSynced(5);
     adopt(list(0, 1, 2));
     assertDone(list(0, 1, 2), list(0, 1, 3), Command.PREPARE);
     String first = mark(0);
@@ -267,7 +267,7 @@ class AgreementTest extends OperatedMasters {
 
   @Test
   void countersOfAnyAgeAreCarriedPastKeysThatAreNone() throws Exception {
-    servers = RedisServers.startBrandNew(6);
+    servers = startSynced(6);
     adopt(list(0, 1, 2));
     String old = Long.toString((System.currentTimeMillis() - 600_000) * 1_000);
     servers.get(1).command("SET", "redlock:fence:old", old, "PX", "600000");
@@ -284,7 +284,7 @@ class AgreementTest extends OperatedMasters {
 
   @Test
   void rightsThatCommitNeedsAreMissedByPrepare() throws Exception {
-    servers = RedisServers.startBrandNew(4);
+    servers = startSynced(4);
     adopt(list(0, 1, 2));
     for (RedisServer server : servers) {
       server.command("ACL", "SETUSER", "ops", "on", ">x", "~*", "&*", "+@all", "-mget");

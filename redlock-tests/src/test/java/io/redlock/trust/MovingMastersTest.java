@@ -17,7 +17,6 @@ import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
-import io.redlock.testbed.RedisServers;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -53,13 +52,10 @@ class MovingMastersTest extends OperatedMasters {
     super(TTL, Duration.ofMillis(200));
   }
 
-  /**
-   * Starts servers: the first are the present masters, and the last are the future ones. What they
-   * show is on disk at once, so no command waits for a save.
-   */
+  /** Starts servers: the first are the present masters, and the last are the future ones. */
   private void start(int leaving, int staying, int joining) {
     int all = leaving + staying + joining;
-    servers = RedisServers.startBrandNew(all, "--appendonly", "yes", "--appendfsync", "always");
+    servers = startSynced(all);
     present = list(IntStream.range(0, leaving + staying).toArray());
     future = list(IntStream.range(leaving, all).toArray());
     adopt(present);
