@@ -19,6 +19,7 @@ class Call {
 
   /** The progress of a call. */
   enum State {
+    NEW,
     QUEUED,
     SENT,
     OVER
@@ -29,10 +30,13 @@ class Call {
   /** The time at which the call was queued or, once it was sent, the time at which it was sent. */
   long sinceNanos;
 
-  State state = State.QUEUED;
+  State state = State.NEW;
 
   /** True if the server gets the text of the script instead of its digest. */
   boolean byText;
+
+  @Nullable Call before; // in its queue
+  @Nullable Call next; // in its queue
 
   private final int slot;
   private final @Nullable ReplyHandler handler; // null for an audit

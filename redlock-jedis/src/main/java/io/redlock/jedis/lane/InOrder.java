@@ -2,7 +2,7 @@ package io.redlock.jedis.lane;
 
 import static io.redlock.jedis.lane.LaneLog.LOG;
 
-import java.util.ArrayDeque;
+import java.util.LinkedList;
 import java.util.Queue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -17,7 +17,10 @@ final class InOrder {
   private final String node;
   private final Consumer<Runnable> effects;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Queue<Runnable> work = new ArrayDeque<>(); // guarded by lock
+
+  /** Guarded by lock. An {@code ArrayDeque} would lose work that it has no memory to grow for. */
+  private final Queue<Runnable> work = new LinkedList<>();
+
   private boolean working; // guarded by lock
 
   /**

@@ -2,14 +2,10 @@ package io.redlock.jedis.lane;
 
 import io.redlock.jedis.scripts.Script;
 import io.redlock.spi.NodeReply;
-import java.util.ArrayDeque;
-import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Queue;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,12 +15,6 @@ import org.jspecify.annotations.Nullable;
  * look goes after so many requests. A part of the {@link LaneMachine}, and guarded like it.
  */
 final class LaneCalls {
-
-  /**
-   * The largest number of withdrawn calls in the queue; the others are removed when they are
-   * reached.
-   */
-  private static final int MAX_WITHDRAWN = 4_096;
 
   /**
    * The number of names in unanswered looks beyond which looks wait: a request waits less than a
@@ -37,11 +27,10 @@ final class LaneCalls {
 
   private final long releaseLifeNanos;
   private final Consumer<Runnable> effects;
-  private Queue<Call> queue = new ArrayDeque<>();
-  private final Queue<Call> looks = new ArrayDeque<>(); // sent after the queue
-  private int queued; // calls in these two that are not over
-  private final Queue<Call> ahead = new ArrayDeque<>(); // sent before the queue
-  private final Queue<Call> unanswered = new ArrayDeque<>();
+  final CallQueue queue = new CallQueue();
+  final CallQueue looks = new CallQueue(); // sent after the queue
+  private final CallQueue ahead = new CallQueue(); // sent before the queue
+  private final CallQueue unanswered = new CallQueue();
   private long unansweredBytes;
   private int unansweredNames; // of looks
   private int sentBeforeLook; // requests since the last look, while one waits
@@ -58,7 +47,7 @@ final class LaneCalls {
 
   /** Returns the number of calls that wait to be sent. */
   int queued() {
-    return queued;
+    return queue.size() + looks.size();
   }
 
   /** Returns the number of calls that were sent and not yet answered. */
@@ -68,26 +57,17 @@ final class LaneCalls {
 
   /** Returns the call whose answer comes next; null if none is due. */
   @Nullable Call oldest() {
-    return unanswered.peek();
+    return unanswered.first();
   }
 
   /** Returns true if no call waits to be sent or to be answered. */
   boolean isIdle() {
-    return queued == 0 && ahead.isEmpty() && unanswered.isEmpty();
+    return queued() == 0 && ahead.isEmpty() && unanswered.isEmpty();
   }
 
   /** Returns true if the thread that has just read an answer has something to write. */
   boolean hasMore() {
-    return !ahead.isEmpty() || (unanswered.isEmpty() && queued > 0);
-  }
-
-  /** Returns true if the call was answered or will be. */
-  boolean knows(@Nullable Call call) {
-    return call != null
-        && (call.state == Call.State.OVER
-            || queue.contains(call)
-            || looks.contains(call)
-            || unanswered.contains(call));
+    return !ahead.isEmpty() || (unanswered.isEmpty() && queued() > 0);
   }
 
   /** Takes note that a new connection is in use: the first call of each script carries its text. */
@@ -99,9 +79,13 @@ final class LaneCalls {
 
   /** Queues a call. */
   void add(Call call, long nowNanos) {
+    call.state = Call.State.QUEUED;
     call.sinceNanos = nowNanos;
-    (call.isLook() ? looks : queue).add(call);
-    queued++;
+    queueOf(call).add(call);
+  }
+
+  private CallQueue queueOf(Call call) {
+    return call.isLook() ? looks : queue;
   }
 
   /** Adds a call that is sent before the queue. */
@@ -115,87 +99,65 @@ final class LaneCalls {
       return false;
     }
     call.state = Call.State.OVER;
-    queued--;
-    if (queue.size() + looks.size() - queued > MAX_WITHDRAWN) {
-      queue.removeIf(each -> each.state == Call.State.OVER);
-      looks.removeIf(each -> each.state == Call.State.OVER);
-    }
+    queueOf(call).remove(call);
     return true;
   }
 
   /** Moves the releases to the front of the queue. */
   void putReleasesFirst() {
-    queue =
-        queue.stream()
-            .sorted(Comparator.comparing(call -> !call.isRelease()))
-            .collect(Collectors.toCollection(ArrayDeque::new));
+    queue.forEach(
+        call -> {
+          if (!call.isRelease()) {
+            queue.remove(call);
+            queue.add(call);
+          }
+        });
   }
 
   /** Answers the queued calls, except releases that are not yet pointless. */
   void refuseQueued(NodeReply refusal, long nowNanos) {
-    queue.removeIf(
+    queue.forEach(
         call -> {
-          boolean isKept = call.isRelease() && nowNanos - call.sinceNanos < releaseLifeNanos;
-          if (!isKept) {
-            refuse(call, refusal);
+          if (!call.isRelease() || nowNanos - call.sinceNanos >= releaseLifeNanos) {
+            answer(queue, call, refusal);
           }
-          return !isKept;
         });
-    refuseAll(looks, refusal);
+    answerAll(looks, refusal);
   }
 
   /** Answers all queued calls. */
   void refuseAll(NodeReply refusal) {
-    refuseAll(queue, refusal);
-    refuseAll(looks, refusal);
-  }
-
-  private void refuseAll(Queue<Call> calls, NodeReply refusal) {
-    calls.forEach(call -> refuse(call, refusal));
-    calls.clear();
-  }
-
-  private void refuse(Call call, NodeReply refusal) {
-    if (call.state == Call.State.QUEUED) {
-      queued--;
-      decide(call, refusal);
-    }
+    answerAll(queue, refusal);
+    answerAll(looks, refusal);
   }
 
   // Sending.
 
   /** Sends the calls that go before the queue. */
   void sendAhead(List<Call> batch, long nowNanos) {
-    for (Call call = ahead.peek(); call != null; call = ahead.peek()) {
-      send(call, batch, nowNanos);
-      ahead.remove();
+    for (Call call = ahead.first(); call != null; call = ahead.first()) {
+      send(ahead, call, batch, nowNanos);
     }
   }
 
   /** Sends what waits until so many bytes are unanswered. */
   void sendQueued(List<Call> batch, long mostBytes, long nowNanos) {
-    for (Queue<Call> from = next(); from != null && unansweredBytes < mostBytes; from = next()) {
-      Call call = from.element();
-      if (call.state == Call.State.QUEUED) {
-        send(call, batch, nowNanos);
-        queued--;
-        sentBeforeLook = from == looks || looks.isEmpty() ? 0 : sentBeforeLook + 1;
-      }
-      from.remove();
+    for (Call call = next(); call != null && unansweredBytes < mostBytes; call = next()) {
+      send(queueOf(call), call, batch, nowNanos);
+      sentBeforeLook = call.isLook() || looks.isEmpty() ? 0 : sentBeforeLook + 1;
     }
   }
 
-  /** Returns the queue whose first call goes next; null if none may. */
-  private @Nullable Queue<Call> next() {
+  /** Returns the call that goes next; null if none may. */
+  private @Nullable Call next() {
     boolean mayLook = !looks.isEmpty() && unansweredNames < MOST_NAMES;
-    if (queue.isEmpty()) {
-      return mayLook ? looks : null;
-    }
-    return mayLook && sentBeforeLook >= REQUESTS_A_LOOK ? looks : queue;
+    boolean looksNext = queue.isEmpty() || sentBeforeLook >= REQUESTS_A_LOOK;
+    return mayLook && looksNext ? looks.first() : queue.first();
   }
 
-  void send(Call call, List<Call> batch, long nowNanos) {
-    batch.add(call);
+  private void send(CallQueue from, Call call, List<Call> batch, long nowNanos) {
+    batch.add(call); // first, because it may run out of memory
+    from.remove(call);
     unanswered.add(call);
     call.byText |= untold.remove(call.script());
     unansweredBytes += call.bytes();
@@ -207,34 +169,41 @@ final class LaneCalls {
   // After a call was sent.
 
   /** Removes the oldest unanswered call, which was answered. */
-  void removeOldest() {
-    Call oldest = unanswered.remove();
+  void removeOldest(Call oldest) {
+    unanswered.remove(oldest);
     unansweredBytes -= oldest.bytes();
     unansweredNames -= oldest.isLook() ? oldest.invocation.names() : 0;
   }
 
   /** Answers the sent requests, except releases; their late answers are still read. */
   void answerLate(NodeReply unknown) {
-    for (Call call : unanswered) {
-      if (!call.isAudit() && !call.isRelease()) {
-        decide(call, unknown);
-      }
-    }
+    unanswered.forEach(
+        call -> {
+          if (!call.isAudit() && !call.isRelease()) {
+            decide(call, unknown);
+          }
+        });
   }
 
   /** Answers all calls that were sent, because no more answers are read. */
   void answerSent(NodeReply unknown) {
-    unanswered.addAll(ahead); // sent before, or commands of the lane itself
-    ahead.clear();
-    for (Call call = unanswered.peek(); call != null; call = unanswered.peek()) {
-      decide(call, unknown);
-      unanswered.remove();
-    }
+    answerAll(unanswered, unknown);
+    answerAll(ahead, unknown); // sent before, or audits
     unansweredBytes = 0;
     unansweredNames = 0;
   }
 
-  private void decide(Call call, NodeReply reply) {
+  private void answerAll(CallQueue calls, NodeReply reply) {
+    calls.forEach(call -> answer(calls, call, reply));
+  }
+
+  private void answer(CallQueue from, Call call, NodeReply reply) {
+    decide(call, reply);
+    from.remove(call);
+  }
+
+  /** Answers a call, unless it is answered. */
+  void decide(Call call, NodeReply reply) {
     if (call.state != Call.State.OVER) {
       effects.accept(call::deliver); // first, because it may run out of memory
       call.decide(reply);

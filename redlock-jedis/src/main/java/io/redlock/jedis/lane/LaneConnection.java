@@ -55,12 +55,13 @@ final class LaneConnection {
   }
 
   /**
-   * The calls that one thread writes to a connection, in order; none while nobody writes. There is
-   * one batch for each connection, and it belongs to the thread that got it until it is written.
+   * The calls that one thread writes to a connection, in order. There is one batch for each
+   * connection, and it belongs to the thread that got it until it is written.
    */
   static final class Batch {
     final Wire wire;
     final List<Call> calls = new ArrayList<>();
+    private volatile boolean isWritten = true; // set by the thread that got it
     private final ScriptCommand reused = new ScriptCommand();
     private Guard guard = Guard.NONE;
 
@@ -71,6 +72,11 @@ final class LaneConnection {
     /** Returns the command of one of these calls, valid until the next is asked for. */
     CommandArguments command(Call call) {
       return call.command(reused, guard);
+    }
+
+    /** Takes note that it was written, before the thread that got it asks for the next. */
+    void written() {
+      isWritten = true;
     }
   }
 
@@ -197,7 +203,7 @@ final class LaneConnection {
 
   /** Ends the connection, so that it can be reused if everything was answered. */
   void close() {
-    leave(calls.isIdle() && (batch == null || batch.calls.isEmpty()));
+    leave(calls.isIdle() && (batch == null || batch.isWritten));
   }
 
   /** Gives the connection up. */
@@ -219,13 +225,15 @@ final class LaneConnection {
 
   /**
    * Returns the calls to write now; null if there are none or another thread writes. The thread
-   * that gets a batch writes it and then calls {@link #written} or {@link LaneMachine#writeFailed}.
+   * that gets a batch writes it and then calls {@link Batch#written} or {@link
+   * LaneMachine#writeFailed}.
    */
   @Nullable Batch nextBatch(Writer writer, long nowNanos) {
     Batch next = batch;
-    if (next == null || !next.calls.isEmpty()) {
+    if (next == null || !next.isWritten) {
       return null;
     }
+    next.calls.clear();
     if (calls.unanswered() == 0) {
       silentSinceNanos = nowNanos;
     }
@@ -239,6 +247,7 @@ final class LaneConnection {
     lastWriteNanos = nowNanos;
     ticks.watch(nowNanos);
     next.guard = audits.guard();
+    next.isWritten = false;
     return next;
   }
 
@@ -249,7 +258,8 @@ final class LaneConnection {
     }
     Call audit = audits.due(nowNanos);
     if (audit != null) {
-      calls.send(audit, next.calls, nowNanos);
+      calls.addAhead(audit);
+      calls.sendAhead(next.calls, nowNanos);
       audits.sent(nowNanos);
     }
     long mostBytes =
@@ -285,14 +295,6 @@ final class LaneConnection {
     }
   }
 
-  /** Takes note that the batch of a connection was written, if that is this one. */
-  void written(@Nullable Wire to) {
-    Batch own = batch;
-    if (own != null && own.wire == to) {
-      own.calls.clear();
-    }
-  }
-
   // Answers.
 
   /** Takes the next answer. Returns the call whose answer it decided; null if there is none. */
@@ -308,7 +310,7 @@ final class LaneConnection {
     long tookNanos = Math.min(nowNanos - call.sinceNanos, awakeNanos);
     health.took(tookNanos, settings.nodeTimeoutNanos(), nowNanos);
     if (reply instanceof JedisNoScriptException && !call.byText) {
-      calls.removeOldest();
+      calls.removeOldest(call);
       if (call.state != Call.State.OVER) {
         call.byText = true;
         calls.addAhead(call);
@@ -323,7 +325,7 @@ final class LaneConnection {
       NodeReply answer = answer(reply, call, nowNanos);
       inStep = answer != null;
       if (answer != null) {
-        calls.removeOldest();
+        calls.removeOldest(call);
         decided = call.decide(answer) ? call : null;
       }
     }
@@ -404,7 +406,7 @@ final class LaneConnection {
     if (answer == Audits.Answer.FOREIGN) {
       return false;
     }
-    calls.removeOldest();
+    calls.removeOldest(audit);
     answered = open;
     boolean isVerdict = answer == Audits.Answer.VERDICT;
     if (open && isVerdict) {

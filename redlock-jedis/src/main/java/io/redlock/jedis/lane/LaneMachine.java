@@ -7,6 +7,7 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Ticker;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
@@ -101,8 +102,8 @@ final class LaneMachine implements MachineShell.Machine {
 
   // Requests.
 
-  /** Returns the answer to a request that is not sent; null if it is to be {@link #enqueue}d. */
-  @Nullable NodeReply refusal(NodeRequest request, long nowNanos) {
+  /** Returns the answer to a request that is not sent; null if it is to be queued. */
+  private @Nullable NodeReply refusal(NodeRequest request, long nowNanos) {
     if (phase == Phase.NEW || phase == Phase.CLOSED || closing) {
       return NodeReply.unreachable(phase == Phase.NEW ? "not started" : "closed");
     }
@@ -120,10 +121,16 @@ final class LaneMachine implements MachineShell.Machine {
         : refusal;
   }
 
-  /** Queues a call. */
-  void enqueue(Call call, long nowNanos) {
+  /** Queues the call of a request, or answers it at once. Returns true if it is queued. */
+  boolean enqueue(Call call, long nowNanos) {
+    NodeReply refusal = refusal(Objects.requireNonNull(call.invocation.request), nowNanos);
+    if (refusal != null) {
+      calls.decide(call, refusal);
+      return false;
+    }
     calls.add(call, nowNanos);
     ticks.watch(nowNanos);
+    return true;
   }
 
   /** Returns true if the call has no answer, and the node answers those before it. */

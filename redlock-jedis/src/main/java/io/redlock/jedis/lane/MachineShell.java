@@ -43,6 +43,11 @@ abstract class MachineShell<M extends MachineShell.Machine> {
     void fail(Throwable why, long nowNanos);
   }
 
+  /** A step of a machine that has a result. */
+  interface Step<M, R> {
+    @Nullable R take(M machine, long nowNanos);
+  }
+
   /** A tick that is so late is planned again: its timer may be lost. */
   private static final long LATE_NANOS = 1_000_000_000;
 
@@ -89,19 +94,31 @@ abstract class MachineShell<M extends MachineShell.Machine> {
   }
 
   final void step(ObjLongConsumer<M> step) {
+    take(
+        (each, nowNanos) -> {
+          step.accept(each, nowNanos);
+          return null;
+        });
+  }
+
+  /** Runs one step. Returns its result; null if it failed. */
+  final <R> @Nullable R take(Step<M, R> step) {
     long nowNanos = ticker.monotonicNanos();
+    R result = null;
     List<Runnable> due;
     lock.lock();
     try {
       begin(nowNanos);
-      step.accept(machine(), nowNanos);
+      R reached = step.take(machine(), nowNanos);
       due = settle(nowNanos);
+      result = reached;
     } catch (RuntimeException | Error e) {
       due = failed(e, nowNanos);
     } finally {
       lock.unlock();
     }
     perform(due);
+    return result;
   }
 
   /** Begins a step under the lock: starts the machine again if an earlier step failed. */

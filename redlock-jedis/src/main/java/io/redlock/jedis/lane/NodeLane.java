@@ -39,6 +39,10 @@ public final class NodeLane implements LockNode {
 
   private static final Pending NOT_PENDING = () -> false;
   private static final NodeReply FAILED = NodeReply.unreachable("the lane failed");
+  private static final MachineShell.Step<LaneMachine, Batch> AS_READER =
+      (each, nowNanos) -> each.connection.nextBatch(Writer.READER, nowNanos);
+  private static final MachineShell.Step<LaneMachine, Batch> AS_ANYBODY =
+      (each, nowNanos) -> each.connection.nextBatch(Writer.ANYBODY, nowNanos);
 
   private final String name;
   private final Dialer dialer;
@@ -176,33 +180,11 @@ public final class NodeLane implements LockNode {
       if (call == null) {
         return refuse(FAILED, slot, handler);
       }
-      long nowNanos = ticker.monotonicNanos();
-      NodeReply refusal = null;
-      Batch batch = null;
-      List<Runnable> due;
-      lock.lock();
-      try {
-        begin(nowNanos);
-        refusal = machine.refusal(request, nowNanos);
-        if (refusal == null) {
-          machine.enqueue(call, nowNanos);
-          batch = machine.connection.nextBatch(Writer.ANYBODY, nowNanos);
-        }
-        due = settle(nowNanos);
-      } catch (RuntimeException | Error e) {
-        due = failed(e, nowNanos);
-        batch = null; // its connection is given up
-        refusal = machine.calls.knows(call) ? null : FAILED;
-      } finally {
-        lock.unlock();
+      Batch batch = take(call);
+      if (call.state == Call.State.NEW) { // the step failed, and nobody else knows the call
+        return refuse(FAILED, slot, handler);
       }
-      perform(due);
-      if (refusal != null) {
-        return refuse(refusal, slot, handler);
-      }
-      if (batch != null) {
-        write(batch, Writer.ANYBODY);
-      }
+      write(batch, AS_ANYBODY);
       return call;
     }
 
@@ -217,10 +199,17 @@ public final class NodeLane implements LockNode {
     }
 
     /** A call that its caller may withdraw. */
-    private final class Request extends Call implements Pending {
+    private final class Request extends Call implements Pending, Step<LaneMachine, Batch> {
 
       Request(Invocation invocation, int slot, ReplyHandler handler) {
         super(invocation, slot, handler);
+      }
+
+      @Override
+      public @Nullable Batch take(LaneMachine each, long nowNanos) {
+        return each.enqueue(this, nowNanos)
+            ? each.connection.nextBatch(Writer.ANYBODY, nowNanos)
+            : null;
       }
 
       @Override
@@ -250,14 +239,13 @@ public final class NodeLane implements LockNode {
 
     @Override
     void write(boolean asReader) {
-      Writer writer = asReader ? Writer.READER : Writer.ANYBODY;
-      write(next(null, writer), writer);
+      Step<LaneMachine, Batch> next = asReader ? AS_READER : AS_ANYBODY;
+      write(take(next), next);
     }
 
     /** Writes batches until there is none or another thread writes. */
-    private void write(@Nullable Batch first, Writer writer) {
-      Batch batch = first;
-      while (batch != null) {
+    private void write(@Nullable Batch first, Step<LaneMachine, Batch> next) {
+      for (Batch batch = first; batch != null; batch = take(next)) {
         Wire wire = batch.wire;
         try {
           for (Call call : batch.calls) {
@@ -268,29 +256,8 @@ public final class NodeLane implements LockNode {
           step((each, nowNanos) -> each.writeFailed(wire, e, nowNanos));
           return;
         }
-        batch = next(wire, writer);
+        batch.written();
       }
-    }
-
-    /** Returns the next batch, after the last one was written. */
-    private @Nullable Batch next(@Nullable Wire written, Writer writer) {
-      long nowNanos = ticker.monotonicNanos();
-      Batch batch = null;
-      List<Runnable> due;
-      lock.lock();
-      try {
-        begin(nowNanos);
-        machine.connection.written(written);
-        batch = machine.connection.nextBatch(writer, nowNanos);
-        due = settle(nowNanos);
-      } catch (RuntimeException | Error e) {
-        due = failed(e, nowNanos);
-        batch = null; // its connection is given up
-      } finally {
-        lock.unlock();
-      }
-      perform(due);
-      return batch;
     }
 
     @Override

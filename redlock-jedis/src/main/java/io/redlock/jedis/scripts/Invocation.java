@@ -19,7 +19,7 @@ public final class Invocation {
   public final int bytes;
 
   /** Returns the request that this is the encoding of; null for an audit. */
-  final @Nullable NodeRequest request;
+  public final @Nullable NodeRequest request;
 
   /** Returns the text that every reply to this invocation repeats. */
   final byte[] echo;

@@ -265,17 +265,11 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
 
   private Asked send(String label, NodeRequest request) {
     Asked each = new Asked(label, request);
-    NodeReply refusal = machine.refusal(request, nowNanos);
-    if (refusal != null) {
-      perform();
-      each.onReply(7, refusal);
-      return each;
-    }
     Call call = callOf(request, each);
     each.call = call;
     calls.put(call, each);
-    machine.enqueue(call, nowNanos);
-    Batch batch = machine.connection.nextBatch(Writer.ANYBODY, nowNanos);
+    boolean isQueued = machine.enqueue(call, nowNanos);
+    Batch batch = isQueued ? machine.connection.nextBatch(Writer.ANYBODY, nowNanos) : null;
     perform();
     write(batch, Writer.ANYBODY);
     return each;
@@ -447,7 +441,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "hold-writers" -> writersComeBack = false;
       case "let-writers-go" -> writersComeBack = true;
       case "written" -> {
-        machine.connection.written(taken(underWay).wire);
+        taken(underWay).written();
         underWay = null;
         write(machine.connection.nextBatch(Writer.ANYBODY, nowNanos), Writer.ANYBODY);
       }
@@ -475,7 +469,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
         Batch batch = taken(lateWriter);
         batch.calls.forEach(call -> came.add("had " + label(call)));
         machine.writeFailed(batch.wire, new IOException("reset"), nowNanos);
-        machine.connection.written(batch.wire);
+        batch.written();
       }
       case "write-fails" -> {
         underWay = null;
@@ -636,7 +630,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
         underWay = batch;
         return;
       }
-      machine.connection.written(batch.wire);
+      batch.written();
     }
     perform();
   }
@@ -665,7 +659,6 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     var status = status();
     return switch (command) {
       case "take?" -> asked(rest).withdraw() ? "taken back" : "too late";
-      case "known?" -> machine.calls.knows(call(rest)) ? "yes" : "no";
       case "its-turn?" -> machine.awaitsItsTurn(asked(rest).call, nowNanos) ? "awaits it" : "no";
       case "turns?" -> turnsBefore(asked(rest).call) + " requests";
       case "kept?" -> isKept(asked(rest).call) ? "yes" : "no";
@@ -706,22 +699,12 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     return turns;
   }
 
-  /** Tells whether the lane still has the call, which is known in any case if it is over. */
+  /** Tells whether the call is still queued, although it may be over. */
   private boolean isKept(Call call) {
-    Call.State state = call.state;
-    call.state = Call.State.SENT;
-    boolean isKept = machine.calls.knows(call);
-    call.state = state;
-    return isKept;
-  }
-
-  private @Nullable Call call(String label) {
-    if (label.equals("foreign")) {
-      LaneLife other = new LaneLife();
-      other.play("up; grant a");
-      return other.asked("grant a").call;
-    }
-    return label.equals("nobody") ? null : asked(label).call;
+    List<Call> kept = new ArrayList<>();
+    machine.calls.queue.forEach(kept::add);
+    machine.calls.looks.forEach(kept::add);
+    return kept.contains(call);
   }
 
   /** Returns the latest request of the scene with this label. */
