@@ -2,6 +2,7 @@ package io.redlock.jedis.scripts;
 
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import java.net.URI;
 import java.util.ArrayList;
@@ -100,8 +101,8 @@ public final class Floor implements AutoCloseable {
     for (Connection connection : connections) {
       for (Invocation each : batch) {
         NodeReply reply = ReplyMapper.reply(connection.getUnflushedObject(), each);
-        NodeReply expected = each.script == Script.GRANT ? NodeReply.GRANTED : NodeReply.RELEASED;
-        if (reply != expected) {
+        Kind expected = each.script == Script.GRANT ? Kind.GRANTED : Kind.RELEASED;
+        if (reply.kind() != expected) {
           throw new IllegalStateException("expected " + expected + ", got " + reply);
         }
       }
