@@ -86,7 +86,11 @@ public final class Brief {
   }
 
   private static String printable(String text, int longest) {
-    if (text.length() <= longest && text.codePoints().allMatch(Brief::isVisible)) {
+    int visible = 0; // no stream: every answer of a node comes here
+    while (visible < text.length() && isVisible(text.codePointAt(visible))) {
+      visible += Character.charCount(text.codePointAt(visible));
+    }
+    if (visible == text.length() && visible <= longest) {
       return text;
     }
     StringBuilder printed = new StringBuilder();
