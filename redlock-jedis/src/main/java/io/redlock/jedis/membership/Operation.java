@@ -93,7 +93,7 @@ public interface Operation {
      */
     record Refuse(Map<Integer, String> reasons, boolean isOther) implements Step {}
 
-    /** Returns that the command cannot go on because of one master; −1 for none of them. */
+    /** Returns the refusal to go on because of one master; −1 for none of them. */
     static Refuse refuse(int master, String reason) {
       return new Refuse(Map.of(master, reason), false);
     }
