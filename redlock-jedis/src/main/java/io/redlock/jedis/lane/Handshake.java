@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * write its birth mark if one is due. A part of the {@link LaneMachine}, and guarded like it.
  *
  * <p>Lanes that start together wait a moment for each other, because no node votes until a quorum
- * has been audited. Then each node is audited again.
+ * has been accepted. Whenever another one was accepted, the node is audited again.
  */
 final class Handshake {
 
@@ -61,13 +61,15 @@ final class Handshake {
       audit(refresh, refreshes + 1);
       return false;
     }
-    if (step != Step.AUDIT || !early) {
+    boolean isFirst = step == Step.AUDIT;
+    boolean hasQuorum = trust.hasQuorum();
+    if (!early || hasQuorum && !isFirst) {
       return true;
     }
+    quorumByNanos = isFirst ? nowNanos + patienceNanos : quorumByNanos;
     step = Step.AWAIT_QUORUM;
-    quorumByNanos = nowNanos + patienceNanos;
-    if (trust.hasQuorum()) {
-      quorumReached();
+    if (hasQuorum) {
+      told();
     }
     return false;
   }
@@ -77,8 +79,8 @@ final class Handshake {
     return step == Step.AWAIT_QUORUM && nowNanos - quorumByNanos >= 0;
   }
 
-  /** Goes on when a quorum of nodes can be used. */
-  void quorumReached() {
+  /** Goes on when another node was accepted. */
+  void told() {
     if (step == Step.AWAIT_QUORUM) {
       step = Step.AUDIT_AGAIN;
       audit(null, 0);

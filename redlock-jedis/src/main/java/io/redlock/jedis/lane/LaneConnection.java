@@ -192,12 +192,12 @@ final class LaneConnection {
     }
   }
 
-  /** Audits the node again when a quorum can be used, for which it may wait. */
-  void quorumReached(long nowNanos) {
+  /** Audits the node again when another one was accepted, for which it may wait. */
+  void told(long nowNanos) {
     if (open) {
       auditNow(nowNanos);
     } else if (batch != null) {
-      handshake.quorumReached();
+      handshake.told();
     }
   }
 

@@ -112,11 +112,10 @@ public final class NodeLane implements LockNode {
   public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
     Shell started = new Shell(ticker, scheduler, observer);
     shell = started;
-    trust.whenQuorum(
+    trust.whenTold(
         () ->
             scheduler.schedule(
-                () -> started.event((each, nowNanos) -> each.connection.quorumReached(nowNanos)),
-                0));
+                () -> started.event((each, nowNanos) -> each.connection.told(nowNanos)), 0));
     scheduler.watch(
         () -> {
           started.check();

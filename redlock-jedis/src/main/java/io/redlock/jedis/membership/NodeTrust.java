@@ -176,8 +176,8 @@ public final class NodeTrust {
     return peers.hasQuorum();
   }
 
-  /** Runs the action once there is a quorum, never if there is one already. */
-  public void whenQuorum(Runnable action) {
-    peers.whenQuorum(action);
+  /** Runs the action whenever another node was accepted, until there is a quorum. */
+  public void whenTold(Runnable action) {
+    peers.whenTold(index, action);
   }
 }

@@ -28,7 +28,7 @@ public final class Peers {
   private final long skewMicros;
   private final @Nullable Heard[] heard; // guarded by this; null: not connected, or a twin
   private final boolean[] accepted; // guarded by this; connected, and not refused
-  private final List<Runnable> whenQuorum = new ArrayList<>(); // guarded by this
+  private final @Nullable Runnable[] whenTold; // guarded by this; of each node
   private final Membership.Node[] silent;
   private boolean quorum; // guarded by this; stays true
   private Optional<Agreement> agreed = Optional.empty(); // guarded by this; seen last
@@ -65,6 +65,7 @@ public final class Peers {
     this.skewMicros = skewMicros;
     this.heard = new Heard[nodes];
     this.accepted = new boolean[nodes];
+    this.whenTold = new Runnable[nodes];
     this.silent = new Membership.Node[nodes];
     Arrays.setAll(silent, node -> Membership.Node.of(this.names.get(node), null));
   }
@@ -192,7 +193,8 @@ public final class Peers {
 
   /**
    * Takes note of a verdict. Until a quorum of nodes has been accepted at the same time, their time
-   * and their abstention are unknown, so none votes.
+   * and their abstention are unknown, so none votes, and the others are told of each that is
+   * accepted: who writes the list otherwise knows its set by all its members only.
    *
    * @return true if there is or was such a quorum
    */
@@ -200,12 +202,15 @@ public final class Peers {
     List<Runnable> due = new ArrayList<>();
     boolean isReached;
     synchronized (this) {
+      boolean isNews = !quorum && isAccepted && !accepted[node];
       accepted[node] = isAccepted;
       quorum |= nodes.isReachedBy(acceptedSet());
       isReached = quorum;
-      if (isReached) {
-        due.addAll(whenQuorum);
-        whenQuorum.clear();
+      for (int other = 0; isNews && other < whenTold.length; other++) {
+        Runnable action = whenTold[other];
+        if (action != null && (quorum || other != node)) {
+          due.add(action);
+        }
       }
     }
     due.forEach(Runnable::run);
@@ -235,11 +240,9 @@ public final class Peers {
         + " can";
   }
 
-  /** Runs the action once there is a quorum, never if there is one already. */
-  synchronized void whenQuorum(Runnable action) {
-    if (!quorum) {
-      whenQuorum.add(action);
-    }
+  /** Runs the action whenever another node was accepted, until there is a quorum. */
+  synchronized void whenTold(int node, Runnable action) {
+    whenTold[node] = action;
   }
 
   /** Takes note that the node's connection has ended: another server may answer the next one. */

@@ -457,7 +457,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   private void step(String command, String rest) {
     switch (command) {
       case "start" -> machine.start(nowNanos);
-      case "quorum" -> machine.connection.quorumReached(nowNanos);
+      case "quorum" -> machine.connection.told(nowNanos);
       case "fail" ->
           machine.failed(rest.isEmpty() ? REFUSAL : new JedisDataException(rest), nowNanos);
       case "lose" -> {

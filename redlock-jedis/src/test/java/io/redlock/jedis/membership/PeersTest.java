@@ -75,7 +75,7 @@ class PeersTest {
         }
         case "pass" -> monotonicMicros += Marks.micros(rest);
         case "sleep" -> sleptMicros += Marks.micros(rest);
-        case "wait" -> peers.whenQuorum(() -> out.add("there is a quorum"));
+        case "wait" -> peers.whenTold(2, () -> out.add("told"));
         case "quorum?" -> out.add(peers.hasQuorum() ? "yes" : "no");
         case "too-few?" -> out.add(peers.tooFew());
         case "label?" -> out.add(peers.label());
