@@ -38,6 +38,7 @@ import org.jspecify.annotations.Nullable;
 final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
 
   private static final NodeReply NOT_SENT = NodeReply.unknown("not sent");
+  private static final long AWAIT_MILLIS = 10;
   private static final LeaseEnd EXPIRED =
       new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near");
   private static final LeaseEnd HELD_OUT =
@@ -340,8 +341,10 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
 
   /** Waits until its release was handed to its nodes, if it has ended, for so long at most. */
   synchronized void awaitSent(long millis) throws InterruptedException {
-    if (tenure.phase() == Phase.ENDED && !isReleaseSent) {
-      wait(millis);
+    long leftMillis = millis;
+    while (tenure.phase() == Phase.ENDED && !isReleaseSent && leftMillis > 0) {
+      wait(AWAIT_MILLIS);
+      leftMillis -= AWAIT_MILLIS;
     }
   }
 
