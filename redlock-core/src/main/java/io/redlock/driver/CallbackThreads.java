@@ -162,7 +162,7 @@ final class CallbackThreads extends Agenda.Item {
     return slow;
   }
 
-  /** What a thread does. Guarded by the threads. */
+  /** Takes one task after the other, on a thread. Guarded by the threads. */
   private final class Worker implements Runnable {
     private @Nullable Thread thread; // null until it runs
     private @Nullable Task task; // null while it is free

@@ -192,9 +192,10 @@ public final class Peers {
   }
 
   /**
-   * Takes note of a verdict. Until a quorum of nodes has been accepted at the same time, their time
-   * and their abstention are unknown, so none votes, and the others are told of each that is
-   * accepted: who writes the list otherwise knows its set by all its members only.
+   * Takes note of a verdict. No node votes until a quorum of nodes has been accepted at the same
+   * time, because their time and their abstention are unknown. Until then each node that is
+   * accepted is told to the others: a client that writes the list otherwise than the set was
+   * founded knows its set by all its members only.
    *
    * @return true if there is or was such a quorum
    */
