@@ -324,6 +324,9 @@ final class Incident implements Scenes.Actor {
     assertEquals(commands.size(), typed, "commands of the page that were typed");
     List<String> quotes = new ArrayList<>();
     for (String section : List.of("## What you see", "## When it is over")) {
+      if (!text.contains(section)) {
+        continue; // a change that is planned begins with nothing to see
+      }
       String body = text.substring(text.indexOf(section) + section.length());
       int end = body.indexOf("\n## ");
       CODE.matcher(end < 0 ? body : body.substring(0, end))
