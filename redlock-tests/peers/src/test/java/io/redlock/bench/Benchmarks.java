@@ -19,9 +19,10 @@ import java.util.Map;
  * </pre>
  *
  * <p>{@code -Dbench.only=elsewhere} writes the same for {@code docs/measured/elsewhere.md}, and
- * runs nothing else. {@code -Dbench.only=contention} runs, and prints, one part and writes nothing
- * but its plots; {@code -Dbench.scale=0.1} takes a tenth of the time, and is good for nothing but
- * trying it out; {@code -Dbench.leases.minutes=5} watches renewed leases for so long.
+ * runs nothing else. {@code -Dbench.only=contention} runs one part, and writes its tables to {@code
+ * contention.tsv}, and its plots; {@code -Dbench.scale=0.1} takes a tenth of the time, and is good
+ * for nothing but trying it out; {@code -Dbench.leases.minutes=5} watches renewed leases for so
+ * long.
  */
 public final class Benchmarks {
 
@@ -71,7 +72,9 @@ public final class Benchmarks {
       }
     }
     System.out.println("\n" + report.targets());
-    if (only.isEmpty()) {
+    if (!only.isEmpty()) {
+      report.writeTables(docs, only, conditions());
+    } else {
       Map<String, String> gaps =
           Map.of("conditions", conditions(), "targets", report.targets().strip());
       report.write(docs, "benchmarks", Template.fill(Benchmarks.class, "benchmarks.txt", gaps));

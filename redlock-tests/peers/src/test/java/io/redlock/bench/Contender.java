@@ -46,7 +46,7 @@ final class Contender {
 
   private static Peer peer(String name, String... addresses) {
     return switch (name) {
-      case RedlockPeer.NAME, RedlockPeer.FAIR ->
+      case RedlockPeer.NAME, RedlockPeer.GRANTED, RedlockPeer.FAIR ->
           new RedlockPeer(name, settings -> settings, addresses);
       case RedissonPeer.NAME -> new RedissonPeer(addresses);
       default -> Elsewhere.connect(name, addresses);

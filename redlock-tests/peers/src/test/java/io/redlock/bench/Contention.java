@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.LongSummaryStatistics;
 import java.util.Map;
+import java.util.function.Function;
 
 /** Four JVMs with four threads each that all want the same resource, and hold it for no time. */
 record Contention(Report report) {
@@ -38,6 +39,7 @@ record Contention(Report report) {
       List<String> masters = List.of(servers.addresses());
       Map<String, List<String>> peers = new LinkedHashMap<>();
       peers.put(RedlockPeer.NAME, masters);
+      peers.put(RedlockPeer.GRANTED, masters);
       peers.put(RedlockPeer.FAIR, masters);
       peers.put(RedissonPeer.NAME, masters);
       show(measure(peers, ROUNDS));
@@ -85,10 +87,19 @@ record Contention(Report report) {
   private void show(Map<String, List<Handoffs>> results) {
     report.table(
         "Contention", WORKLOAD + " Hand-offs are counted over all.", results, Handoffs.COLUMNS);
-    Ratio ratio =
+    String who = "4 JVMs x 4 threads contend";
+    Function<String, Ratio> ratio =
+        other -> Ratio.of(results.get(RedlockPeer.NAME), results.get(other), Handoffs::perSecond);
+    report.atLeast(4, who, "at least 4 x Redisson's hand-offs/s", ratio.apply(RedissonPeer.NAME));
+    report.atLeast(5, who, "at least 5 x a grant a turn", ratio.apply(RedlockPeer.GRANTED));
+    report.atMost(
+        1,
+        who,
+        "most / least share not above that of a grant a turn",
         Ratio.of(
-            results.get(RedlockPeer.NAME), results.get(RedissonPeer.NAME), Handoffs::perSecond);
-    report.atLeast(4, "4 JVMs x 4 threads contend", "at least 4 x Redisson's hand-offs/s", ratio);
+            results.get(RedlockPeer.NAME),
+            results.get(RedlockPeer.GRANTED),
+            Handoffs::mostOverLeast));
     double[] shares =
         results.get(RedlockPeer.FAIR).stream().mapToDouble(Handoffs::mostOverLeast).toArray();
     report.atMost(

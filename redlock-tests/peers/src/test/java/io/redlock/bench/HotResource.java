@@ -35,8 +35,8 @@ record HotResource(Report report) {
   private static final Duration AWAY = Duration.ofMillis(1);
   private static final Rounds ROUNDS = Rounds.ofMillis(5, 2_000, 3_000);
 
-  private static final String PASSED = "Redlock for Java";
-  private static final String GRANTED = PASSED + ", a grant a turn";
+  private static final String PASSED = RedlockPeer.NAME;
+  private static final String GRANTED = RedlockPeer.GRANTED;
   private static final String COUNTED = PASSED + ", with Micrometer";
   private static final String LOCAL = "new ReentrantLock(true)";
 

@@ -14,12 +14,16 @@ final class RedlockPeer extends Peer {
   static final String NAME = "Redlock for Java";
   static final String FAIR = NAME + ", fairly";
 
+  /** Nothing is passed on: no two callers ask for the same ttl. */
+  static final String GRANTED = NAME + ", a grant a turn";
+
   /** A node timeout for a machine that may be busy. */
   static final Duration PATIENT = Duration.ofSeconds(1);
 
   private static final Duration TTL = Duration.ofSeconds(30);
 
   private final Redlock redlock;
+  private int cycles;
 
   RedlockPeer(Duration nodeTimeout, String... addresses) {
     this(NAME, settings -> settings.nodeTimeout(nodeTimeout), addresses);
@@ -37,7 +41,8 @@ final class RedlockPeer extends Peer {
 
   @Override
   Cycle cycle(String resource, Duration wait) {
-    LeaseRequest once = LeaseRequest.of(resource, TTL);
+    Duration ttl = name.equals(GRANTED) ? TTL.minusMillis(++cycles) : TTL;
+    LeaseRequest once = LeaseRequest.of(resource, ttl);
     LeaseRequest waiting = wait.isZero() ? once : once.waitUpTo(wait);
     LeaseRequest request = name.equals(FAIR) ? waiting.fair() : waiting;
     return () -> {

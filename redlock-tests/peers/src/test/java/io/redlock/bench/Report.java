@@ -78,6 +78,11 @@ final class Report {
     Files.writeString(folder.resolve(name + ".tsv"), data);
   }
 
+  /** Writes all tables to a file, below these conditions. */
+  void writeTables(Path folder, String name, String conditions) throws IOException {
+    Files.writeString(folder.resolve(name + ".tsv"), "# " + conditions.strip() + "\n" + data);
+  }
+
   static String markdown(List<String> head, List<List<String>> rows) {
     StringBuilder table = new StringBuilder();
     line(table, head);
