@@ -5,20 +5,16 @@ package io.redlock.protocol;
  *
  * @param terms the terms of its extends
  * @param until the end of the longest hold
- * @param failures the number of unknown results since the last success
  * @param dueNanos the next extend, on the monotonic clock
  */
-public record Renewal(LeaseTerms terms, Deadline until, int failures, long dueNanos) {
+public record Renewal(LeaseTerms terms, Deadline until, long dueNanos) {
 
   /** Due times are rounded down to it, so that many leases share the batches of the lanes. */
   private static final long GRID_NANOS = 10_000_000;
 
-  private static final long FIRST_RETRY_NANOS = 10_000_000;
-  private static final int MAX_DOUBLINGS = 16;
-
   /** Returns the renewal of a lease that was acquired now. */
   static Renewal begin(LeaseTerms terms, Deadline until, long nowNanos) {
-    return new Renewal(terms, until, 0, nextNanos(terms, nowNanos));
+    return new Renewal(terms, until, nextNanos(terms, nowNanos));
   }
 
   private static long nextNanos(LeaseTerms terms, long nowNanos) {
@@ -29,15 +25,13 @@ public record Renewal(LeaseTerms terms, Deadline until, int failures, long dueNa
 
   /** Returns the renewal after a success. */
   Renewal extended(long nowNanos) {
-    return new Renewal(terms, until, 0, nextNanos(terms, nowNanos));
+    return new Renewal(terms, until, nextNanos(terms, nowNanos));
   }
 
   /** Returns the renewal after an unknown result. */
   Renewal failed(long nowNanos, TenureRules rules) {
-    long capNanos = Math.max(FIRST_RETRY_NANOS, terms.ttlMillis() * 1_000_000 / 10);
-    long ceilingNanos = Math.min(capNanos, FIRST_RETRY_NANOS << Math.min(failures, MAX_DOUBLINGS));
-    long pauseNanos = 1 + rules.randomNanos(ceilingNanos); // E9
-    return new Renewal(terms, until, Math.min(failures + 1, MAX_DOUBLINGS), nowNanos + pauseNanos);
+    long pauseNanos = terms.ttlMillis() * 1_000_000 / 20;
+    return new Renewal(terms, until, nowNanos + pauseNanos + rules.randomNanos(pauseNanos)); // E9
   }
 
   /** Returns true if the lease has been held for as long as it may be renewed. */
