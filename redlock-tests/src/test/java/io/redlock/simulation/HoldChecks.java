@@ -213,10 +213,11 @@ final class HoldChecks {
     Round best = null;
     int most = -1;
     for (Round round : rounds(process, names, token)) {
-      int granted = Integer.bitCount(nodes.grants(round.request.owner(), round.request.token()));
+      int granting = nodes.grants(round.request.owner(), round.request.token());
+      int granted = Integer.bitCount(granting);
       boolean isTaken = round.request.shared() && byOwner.containsKey(round.request.owner());
       boolean isPassed = round.request.token() != token;
-      if ((isPassed ? granted > process.quorum.nodes() / 2 : true) && granted > most && !isTaken) {
+      if ((!isPassed || process.quorum.isReachedBy(granting)) && granted > most && !isTaken) {
         most = granted;
         best = round;
       }
