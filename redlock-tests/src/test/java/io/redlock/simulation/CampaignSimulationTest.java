@@ -130,20 +130,22 @@ class CampaignSimulationTest {
    * waits for one (I24).
    */
   static Stream<Purpose> permits() {
+    List<Figure> judged = List.of(WORK, WAIT_FOR_ANY);
     return Stream.of(
-        permits("nobody waits for a permit while one is free", SimPlan::only),
+        permits("nobody waits for a permit while one is free", judged, SimPlan::only),
         permits(
             "nobody waits for a permit while one is free and majorities are well",
-            plan -> plan.rarely().only(SimPlan.FAULTS_OF_PROCESSES)));
+            judged,
+            plan -> plan.rarely().only(SimPlan.FAULTS_OF_PROCESSES)),
+        permits(
+            "no permit has two holders though masters lose data and packets",
+            List.of(WORK),
+            plan -> plan));
   }
 
-  private static Purpose permits(String text, UnaryOperator<SimPlan> faults) {
+  private static Purpose permits(String text, List<Figure> figures, UnaryOperator<SimPlan> faults) {
     return new Purpose(
-        text,
-        4,
-        12,
-        seed -> faults.apply(SimPlan.of(seed).permits(2 + (int) (seed % 4))),
-        List.of(WORK, WAIT_FOR_ANY));
+        text, 4, 12, seed -> faults.apply(SimPlan.of(seed).permits(2 + (int) (seed % 4))), figures);
   }
 
   /** The masters change under clients that work, with the production commands. */
@@ -167,6 +169,19 @@ class CampaignSimulationTest {
               plan.sessions = 2;
               return plan;
             }),
+        change(
+            "readers and writers are served while masters change",
+            1,
+            seed -> {
+              SimPlan plan = changing(seed, someLeft(seed)).only();
+              plan.sharedPercent = 50;
+              plan.fairPercent = 25;
+              return plan;
+            }),
+        change(
+            "names are set free while masters change",
+            1,
+            seed -> changing(seed, someLeft(seed)).only(SimFault.SET_FREE)),
         change("masters change under faults", 4, seed -> disturbed(seed, someLeft(seed))),
         change(
             "a client that is forgotten for ever is served no more",
