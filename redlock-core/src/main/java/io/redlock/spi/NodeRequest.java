@@ -24,8 +24,10 @@ public sealed interface NodeRequest {
   /** Returns the lock keys: prefix and resource, joined. */
   List<String> names();
 
-  /** Returns the random value that signs one attempt. */
-  String owner();
+  /** Returns the random value that signs one attempt; empty if the request holds nothing. */
+  default String owner() {
+    return "";
+  }
 
   /** Returns the fencing token: microseconds since the epoch, or slightly ahead of them. */
   long token();
@@ -36,6 +38,26 @@ public sealed interface NodeRequest {
    */
   default boolean shared() {
     return false;
+  }
+
+  /** Returns the life that its keys are to have, in milliseconds; 0 if it sets none. */
+  default long ttlMillis() {
+    return 0;
+  }
+
+  /** Returns the highest counter that a node has reported to this owner, 0 for none. */
+  default long reported() {
+    return 0;
+  }
+
+  /** Returns the time of sending by the nodes' median clock; 0 if it does not matter. */
+  default long sentMicros() {
+    return 0;
+  }
+
+  /** Returns the caller's ticket; null if it has none. */
+  default @Nullable Ticket ticket() {
+    return null;
   }
 
   /**
@@ -193,6 +215,11 @@ public sealed interface NodeRequest {
       return sharedTtlMillis > 0;
     }
 
+    @Override
+    public long ttlMillis() {
+      return sharedTtlMillis;
+    }
+
     /** Names no owner id. */
     @Override
     public String toString() {
@@ -261,12 +288,6 @@ public sealed interface NodeRequest {
 
     /** The largest number of names: a node answers nothing else meanwhile. */
     public static final int MOST_NAMES = 100;
-
-    /** Returns nobody: the request holds nothing. */
-    @Override
-    public String owner() {
-      return "";
-    }
   }
 
   /**
@@ -275,12 +296,5 @@ public sealed interface NodeRequest {
    * @param names the lock key: exactly one
    * @param token a number that the answer repeats
    */
-  record Inspect(List<String> names, long token) implements NodeRequest {
-
-    /** Returns nobody: the request holds nothing. */
-    @Override
-    public String owner() {
-      return "";
-    }
-  }
+  record Inspect(List<String> names, long token) implements NodeRequest {}
 }

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
 
@@ -92,187 +93,153 @@ public final class ReplyMapper {
     if (!(reply instanceof byte[] text)) {
       return null;
     }
-    try {
-      return switch (invocation.script) {
-        case GRANT, FAIR_GRANT, SHARED_GRANT -> grant(text, invocation);
-        case EXTEND, SHARED_EXTEND -> extend(text, invocation.echo);
-        case RELEASE, SHARED_RELEASE -> release(text, invocation.echo);
-        case INSPECT -> inspection(text, invocation);
-        case LOOK -> look(text, invocation);
-        case FREE -> free(text, invocation.echo);
-        case AUDIT -> null;
-      };
-    } catch (NumberFormatException e) {
+    for (String word : invocation.script.answers) {
+      int end = endOf(word, text, invocation.echo);
+      if (end == text.length) {
+        return plain(word);
+      } else if (end > 0) {
+        try {
+          return detailed(word, text, end + 1, invocation);
+        } catch (NumberFormatException e) {
+          return null;
+        }
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Returns the end of this word, a blank and the token, if the text is that, and then nothing or a
+   * blank; else −1.
+   */
+  private static int endOf(String word, byte[] text, byte[] token) {
+    int begin = word.length() + 1;
+    int end = begin + token.length;
+    if (text.length < end || (text.length > end && text[end] != ' ')) {
+      return -1;
+    }
+    for (int i = 0; i < begin; i++) {
+      if (text[i] != (i < word.length() ? word.charAt(i) : ' ')) {
+        return -1;
+      }
+    }
+    return Arrays.equals(text, begin, end, token, 0, token.length) ? end : -1;
+  }
+
+  /**
+   * Returns the meaning of a word with which nothing is said but the token; null if it has none.
+   */
+  private static @Nullable NodeReply plain(String word) {
+    return switch (word) {
+      case "GRANT" -> NodeReply.GRANTED;
+      case "EXTENDED" -> NodeReply.EXTENDED;
+      case "JOINED" -> NodeReply.JOINED;
+      case "RELEASED" -> NodeReply.RELEASED;
+      case "NOT_HELD" -> NodeReply.NOT_HELD;
+      case "ABSTAIN" -> NodeReply.abstain(-1, CHANGED);
+      default -> null;
+    };
+  }
+
+  /** Returns the meaning of a word, the token, and what follows; null if it has none. */
+  private static @Nullable NodeReply detailed(
+      String word, byte[] text, int from, Invocation invocation) {
+    Script script = invocation.script;
+    if (word.equals("GRANT")) {
+      return script == Script.GRANT ? NodeReply.granted(plainNumber(text, from)) : null;
+    }
+    String rest = new String(text, from, text.length - from, StandardCharsets.US_ASCII);
+    return switch (word) {
+      case "HELD", "FREED" -> script == Script.FREE ? free(word, rest) : held(rest);
+      case "STALE" ->
+          counter(rest) < 0
+              ? NodeReply.misconfigured(Faults.FOREIGN_COUNTER)
+              : NodeReply.stale(counter(rest));
+      case "WAIT" -> NodeReply.waiting(Long.parseLong(rest));
+      case "CLOCK" -> Long.parseLong(rest) > 0 ? CLOCK : null;
+      case "NOT_HELD" ->
+          script.isExtend() && HolderLabel.isFreed(rest)
+              ? NodeReply.of(NodeReply.Kind.NOT_HELD, HolderLabel.of(rest))
+              : null;
+      case "FAR" ->
+          script == Script.INSPECT
+              ? inspection(rest, Faults.farCounter(invocation.name(0)))
+              : far(Integer.parseInt(rest), invocation);
+      case "STATE" -> inspection(rest, "");
+      case "LOCKS" -> look(rest, "", invocation.names());
+      case "UNMARKED" ->
+          script == Script.LOOK
+              ? look(rest, CHANGED, invocation.names())
+              : inspection(rest, CHANGED);
+      default -> null;
+    };
+  }
+
+  private static @Nullable NodeReply held(String rest) {
+    String[] words = rest.split(" ", 3);
+    return words.length == 3
+        ? NodeReply.heldBy(Long.parseLong(words[0]), Math.max(0, counter(words[2])), words[1])
+        : null;
+  }
+
+  private static @Nullable NodeReply far(int number, Invocation invocation) {
+    return number > 0 && number <= invocation.names()
+        ? NodeReply.misconfigured(Faults.farCounter(invocation.name(number - 1)))
+        : null;
+  }
+
+  private static @Nullable NodeReply free(String word, String rest) {
+    String[] words = rest.split(" ");
+    if (words.length != 2) {
       return null;
     }
-  }
-
-  private static @Nullable NodeReply grant(byte[] text, Invocation invocation) {
-    byte[] token = invocation.echo;
-    if (says("GRANT", text, token, true)) {
-      return NodeReply.GRANTED;
-    }
-    if (invocation.script == Script.GRANT && says("GRANT", text, token, false)) {
-      return NodeReply.granted(plainNumber(text, "GRANT ".length() + token.length + 1));
-    }
-    if (says("HELD", text, token, false)) {
-      String[] words = words(text, 5);
-      return words.length == 5
-          ? NodeReply.heldBy(Long.parseLong(words[2]), Math.max(0, counter(words[4])), words[3])
-          : null;
-    }
-    if (says("STALE", text, token, false)) {
-      long counter = counter(words(text, 3)[2]);
-      return counter < 0
-          ? NodeReply.misconfigured(Faults.FOREIGN_COUNTER)
-          : NodeReply.stale(counter);
-    }
-    if (says("WAIT", text, token, false)) {
-      String[] words = words(text, 0);
-      return words.length == 3 ? NodeReply.waiting(Long.parseLong(words[2])) : null;
-    }
-    if (isClock(text, token)) {
-      return CLOCK;
-    }
-    if (says("FAR", text, token, false)) {
-      int number = Integer.parseInt(words(text, 3)[2]);
-      return number > 0 && number <= invocation.names()
-          ? NodeReply.misconfigured(Faults.farCounter(invocation.name(number - 1)))
-          : null;
-    }
-    return abstention(text, token);
-  }
-
-  private static @Nullable NodeReply abstention(byte[] text, byte[] token) {
-    return says("ABSTAIN", text, token, true) ? NodeReply.abstain(-1, CHANGED) : null;
-  }
-
-  private static @Nullable NodeReply extend(byte[] text, byte[] token) {
-    if (says("EXTENDED", text, token, true)) {
-      return NodeReply.EXTENDED;
-    }
-    if (says("JOINED", text, token, true)) {
-      return NodeReply.JOINED;
-    }
-    if (says("NOT_HELD", text, token, false)) {
-      String holder = words(text, 3)[2];
-      return HolderLabel.isFreed(holder)
-          ? NodeReply.of(NodeReply.Kind.NOT_HELD, HolderLabel.of(holder))
-          : null;
-    }
-    return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : abstention(text, token);
-  }
-
-  private static @Nullable NodeReply free(byte[] text, byte[] number) {
-    if (says("NOT_HELD", text, number, true)) {
-      return NodeReply.NOT_HELD;
-    }
-    if (isClock(text, number)) {
-      return CLOCK;
-    }
-    boolean freed = says("FREED", text, number, false);
-    String[] words = words(text, 0);
-    if ((!freed && !says("HELD", text, number, false)) || words.length != 4) {
-      return null;
-    }
-    long remainingMillis = Long.parseLong(words[2]);
-    long token = HolderLabel.token(words[3]);
-    String holder = HolderLabel.of(words[3]);
-    return freed
+    long remainingMillis = Long.parseLong(words[0]);
+    long token = HolderLabel.token(words[1]);
+    String holder = HolderLabel.of(words[1]);
+    return word.equals("FREED")
         ? NodeReply.freed(remainingMillis, token, holder)
         : NodeReply.held(remainingMillis, token, holder);
   }
 
-  private static @Nullable NodeReply release(byte[] text, byte[] token) {
-    if (says("RELEASED", text, token, true)) {
-      return NodeReply.RELEASED;
-    }
-    if (isClock(text, token)) {
-      return CLOCK;
-    }
-    return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : null;
-  }
-
-  private static @Nullable NodeReply inspection(byte[] text, Invocation invocation) {
-    byte[] token = invocation.echo;
-    String[] words = words(text, 0);
-    String doubt = "";
-    if (says("UNMARKED", text, token, false)) {
-      doubt = CHANGED;
-    } else if (says("FAR", text, token, false)) {
-      doubt = Faults.farCounter(invocation.name(0));
-    } else if (!says("STATE", text, token, false)) {
+  private static @Nullable NodeReply inspection(String rest, String doubt) {
+    List<String> words = List.of(rest.split(" "));
+    if (words.size() < 4) {
       return null;
     }
-    if (words.length < 6) {
-      return null;
-    }
-    long remainingMillis = Long.parseLong(words[2]);
-    long counter = counter(words[4]);
+    long remainingMillis = Long.parseLong(words.get(0));
+    long counter = counter(words.get(2));
     if (counter < 0) {
       return NodeReply.misconfigured(Faults.FOREIGN_COUNTER);
     }
-    List<String> rest = List.of(words).subList(6, words.length);
-    int end = rest.contains(READERS) ? rest.indexOf(READERS) : rest.size();
+    List<String> queue = words.subList(4, words.size());
+    int end = queue.contains(READERS) ? queue.indexOf(READERS) : queue.size();
     List<NodeReport.Reader> readers = new ArrayList<>();
-    for (int i = end + 3; i < rest.size(); i += 2) {
-      readers.add(new NodeReport.Reader(rest.get(i - 1), Long.parseLong(rest.get(i))));
+    for (int i = end + 3; i < queue.size(); i += 2) {
+      readers.add(new NodeReport.Reader(queue.get(i - 1), Long.parseLong(queue.get(i))));
     }
     return NodeReply.inspected(
         new NodeReport(
-            remainingMillis == NO_KEY ? null : words[3],
+            remainingMillis == NO_KEY ? null : words.get(1),
             Math.max(-1, remainingMillis),
             counter,
-            Integer.parseInt(words[5]),
-            rest.subList(0, end),
+            Integer.parseInt(words.get(3)),
+            queue.subList(0, end),
             doubt,
-            end + 1 < rest.size() ? Integer.parseInt(rest.get(end + 1)) : 0,
+            end + 1 < queue.size() ? Integer.parseInt(queue.get(end + 1)) : 0,
             readers));
   }
 
-  private static @Nullable NodeReply look(byte[] text, Invocation invocation) {
-    boolean unmarked = says("UNMARKED", text, invocation.echo, false);
-    if (!unmarked && !says("LOCKS", text, invocation.echo, false)) {
-      return null;
-    }
-    List<Long> remainingMillis = Arrays.stream(words(text, 0)).skip(2).map(Long::valueOf).toList();
-    boolean isComplete = remainingMillis.size() == invocation.names();
-    return isComplete
-        ? NodeReply.looked(new NodeLook(remainingMillis, unmarked ? CHANGED : ""))
+  private static @Nullable NodeReply look(String rest, String doubt, int names) {
+    List<Long> remainingMillis = Stream.of(rest.split(" ")).map(Long::valueOf).toList();
+    return remainingMillis.size() == names
+        ? NodeReply.looked(new NodeLook(remainingMillis, doubt))
         : null;
   }
 
-  private static boolean isClock(byte[] text, byte[] token) {
-    return says("CLOCK", text, token, false) && nodeMicros(text) > 0;
-  }
-
-  /** Returns the node's clock in a CLOCK reply, in µs since the epoch; −1 if there is none. */
+  /** Returns the node's clock in a CLOCK reply, in µs since the epoch. */
   public static long nodeMicros(byte[] clockReply) {
-    String[] words = words(clockReply, 0);
-    return words.length == 3 ? Long.parseLong(words[2]) : -1;
-  }
-
-  /** Returns true if the text is this word, a blank, the token, and then nothing or a blank. */
-  private static boolean says(String word, byte[] text, byte[] token, boolean nothingElse) {
-    int end = word.length() + 1 + token.length;
-    if (text.length < end || (nothingElse ? text.length > end : text.length == end)) {
-      return false;
-    }
-    for (int i = 0; i < word.length(); i++) {
-      if (text[i] != word.charAt(i)) {
-        return false;
-      }
-    }
-    for (int i = 0; i < token.length; i++) {
-      if (text[word.length() + 1 + i] != token[i]) {
-        return false;
-      }
-    }
-    return text[word.length()] == ' ' && (nothingElse || text[end] == ' ');
-  }
-
-  private static String[] words(byte[] text, int limit) {
-    return new String(text, StandardCharsets.US_ASCII).split(" ", limit);
+    String text = new String(clockReply, StandardCharsets.US_ASCII);
+    return Long.parseLong(text.substring(text.lastIndexOf(' ') + 1));
   }
 
   /** Returns the number that follows; 0 if that is none of 1 to 16 digits. */

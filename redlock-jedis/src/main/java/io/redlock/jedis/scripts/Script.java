@@ -10,53 +10,107 @@ import java.util.HexFormat;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
-/** The scripts that a node executes, and the digests under which servers cache them. */
+/**
+ * The scripts that a node executes: what each is told and what it answers, as its text explains it,
+ * and the digest under which servers cache it.
+ */
 public enum Script {
   /** Locks names unless one is held. */
-  GRANT,
+  GRANT(
+      "lock fence",
+      "value token ttl retention skew reported birth",
+      "GRANT HELD STALE CLOCK FAR ABSTAIN"),
   /** Does the same for a waiter in a queue. */
-  FAIR_GRANT,
+  FAIR_GRANT(
+      "lock fence queue ends",
+      "value token ttl retention skew reported waiter ticket life birth",
+      "GRANT HELD STALE WAIT CLOCK FAR ABSTAIN"),
   /** Extends a lease. */
-  EXTEND,
+  EXTEND(
+      "lock fence",
+      "value token ttl retention skew sent birth served",
+      "EXTENDED JOINED NOT_HELD ABSTAIN"),
   /** Releases names, and buries grants that arrive later. */
-  RELEASE,
+  RELEASE(
+      "lock fence queue ends",
+      "value token retention skew reported last waiter",
+      "RELEASED NOT_HELD CLOCK"),
   /** Lets a reader in. */
-  SHARED_GRANT,
+  SHARED_GRANT(
+      "lock fence queue ends readers floor",
+      "owner token ttl retention skew reported waiter ticket life sent birth",
+      "GRANT HELD STALE WAIT CLOCK FAR ABSTAIN"),
   /** Extends the lease of a reader. */
-  SHARED_EXTEND,
+  SHARED_EXTEND(
+      "lock fence readers floor",
+      "owner token ttl retention skew sent birth served",
+      "EXTENDED JOINED NOT_HELD ABSTAIN"),
   /** Releases a reader, and buries its grants that arrive later. */
-  SHARED_RELEASE,
+  SHARED_RELEASE(
+      "lock queue ends readers",
+      "owner token ttl skew reported last waiter",
+      "RELEASED NOT_HELD CLOCK"),
   /** Reports the state of a name. */
-  INSPECT,
+  INSPECT("lock fence queue ends readers", "token birth", "STATE UNMARKED FAR"),
   /** Reports which of several names are held. */
-  LOOK,
-  /** Sets a name free for an operator. */
-  FREE,
-  /** Reports what the node is, and writes its birth mark if one is given. */
-  AUDIT;
+  LOOK("lock", "token birth", "LOCKS UNMARKED"),
+  /** Sets a name free for an operator, who has seen the values that follow. */
+  FREE("lock fence floor", "token owner buried retention", "FREED HELD NOT_HELD CLOCK"),
+  /** Reports what the node is, and writes its birth mark if one is given: {@link AuditCall}. */
+  AUDIT("", "", "");
+
+  /** The lock key itself, and the keys that it follows in their names. */
+  enum Key {
+    LOCK,
+    FENCE,
+    QUEUE,
+    ENDS,
+    READERS,
+    FLOOR;
+
+    final String prefix = "redlock:" + name().toLowerCase(Locale.ROOT) + ":";
+
+    private final Argument begin = Argument.of(prefix);
+
+    Argument of(Argument name) {
+      return begin.then(name);
+    }
+  }
 
   /** The text of the script. */
   public final Argument text;
 
   final Argument sha;
 
+  /** The keys of each name. The birth mark follows if there is a guard. */
+  final Key[] keys;
+
+  /** The arguments, as {@link RequestEncoder} knows them, without the guard. */
+  final String[] words;
+
+  /** The number of last arguments that the script compares with the node's birth mark. */
+  final int guards;
+
+  /** The first words of its answers; the token follows, and perhaps more. */
+  final String[] answers;
+
   /** The line of a failure in an error message of Redis 6.2 to 8. */
   private static final Pattern PLACE = Pattern.compile("user_script: ?(\\d+)");
 
-  Script() {
+  Script(String keys, String words, String answers) {
     String source = source(name().toLowerCase(Locale.ROOT) + ".lua");
-    text = Argument.of(source);
-    sha = Argument.of(sha1(source));
+    this.text = Argument.of(source);
+    this.sha = Argument.of(sha1(source));
+    this.keys = list(keys.toUpperCase(Locale.ROOT)).map(Key::valueOf).toArray(Key[]::new);
+    this.words = list(words.replaceFirst(" birth.*", "")).toArray(String[]::new);
+    this.guards = (int) list(words).count() - this.words.length;
+    this.answers = list(answers).toArray(String[]::new);
   }
 
-  /** Returns how many of its last arguments the script compares with the node's birth mark. */
-  int guards() {
-    return switch (this) {
-      case GRANT, FAIR_GRANT, SHARED_GRANT, INSPECT, LOOK -> 1;
-      case EXTEND, SHARED_EXTEND -> 2;
-      case RELEASE, SHARED_RELEASE, FREE, AUDIT -> 0;
-    };
+  private static Stream<String> list(String words) {
+    return Stream.of(words.split(" ")).filter(word -> !word.isEmpty());
   }
 
   /** Returns true if it extends a lease. */

@@ -43,7 +43,7 @@ public final class ScriptCommand extends CommandArguments implements Iterator<Ra
     script = what;
     arguments = call.arguments;
     guard = with;
-    guards = call.script.guards();
+    guards = call.script.guards;
     return this;
   }
 

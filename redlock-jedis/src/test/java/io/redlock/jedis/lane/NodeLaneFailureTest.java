@@ -9,10 +9,10 @@ import io.redlock.jedis.lane.FakeNet.FakeWire;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
-import io.redlock.spi.NodeRequest.Ticket;
 import java.io.IOException;
 import java.util.AbstractList;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
@@ -230,8 +230,8 @@ class NodeLaneFailureTest extends LaneStage {
   void requestThatCannotBeEncodedIsAnsweredAndCostsNothingElse() {
     FakeWire wire = up();
     Answers answers = new Answers();
-    Grant empty = new Grant(List.of(), "owner", 17, 0, TTL_MILLIS, new Ticket("c", 1, 1, 1), 0);
-    assertFalse(lane.send(empty, 5, answers).withdraw());
+    Grant nameless = new Grant(Collections.singletonList(null), "owner", 17, TTL_MILLIS);
+    assertFalse(lane.send(nameless, 5, answers).withdraw());
     assertEquals(List.of(Kind.UNREACHABLE), answers.kinds);
     assertEquals(List.of(), wire.ends);
     assertEquals(1, log.errors().size(), log.errors().toString());

@@ -380,7 +380,7 @@ final class ModelComparison {
   /** The floor and the readers on the server, without what counts nothing. */
   private static String reading(Connection connection, Cell cell, String name, long nowMillis) {
     String floor = RequestEncoder.FLOOR_PREFIX + name;
-    String readers = RequestEncoder.READERS_PREFIX + name;
+    String readers = Script.Key.READERS.prefix + name;
     connection.sendCommand(arguments("GET", floor));
     connection.sendCommand(arguments("PTTL", floor));
     connection.sendCommand(arguments("PTTL", readers));
@@ -402,9 +402,9 @@ final class ModelComparison {
 
   /** Who waits on the server, without those whose tickets have run out. */
   private static List<String> queue(Connection connection, String name, long nowMillis) {
-    connection.sendCommand(arguments("ZRANGE", RequestEncoder.QUEUE_PREFIX + name, "0", "-1"));
+    connection.sendCommand(arguments("ZRANGE", Script.Key.QUEUE.prefix + name, "0", "-1"));
     connection.sendCommand(
-        arguments("ZRANGE", RequestEncoder.ENDS_PREFIX + name, "0", "-1", "WITHSCORES"));
+        arguments("ZRANGE", Script.Key.ENDS.prefix + name, "0", "-1", "WITHSCORES"));
     List<Object> both = connection.getMany(2);
     Map<String, Long> ends = new TreeMap<>();
     List<?> fields = (List<?>) both.get(1);
