@@ -10,7 +10,6 @@ import io.redlock.spi.NodeRequest.Ticket;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Objects;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -345,7 +344,7 @@ public class NodeModel {
    */
   public final Outcome execute(
       List<Cell> cells, NodeRequest request, Standing standing, long nowMicros) {
-    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    long nowMillis = millis(nowMicros);
     List<Cell> live = map(cells, cell -> cell.at(nowMillis));
     if (request instanceof NodeRequest.Grant grant) {
       return grant(live, grant, standing, nowMicros);
@@ -371,7 +370,7 @@ public class NodeModel {
   }
 
   private NodeReport report(Cell cell, Standing standing, long nowMicros) {
-    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    long nowMillis = millis(nowMicros);
     List<String> waiters = cell.queue().stream().map(Place::waiter).toList();
     return new NodeReport( // X1
         cell.isFree() ? null : cell.value(),
@@ -420,63 +419,60 @@ public class NodeModel {
       return new Outcome(cells, NodeReply.misconfigured(FAR));
     }
     Ticket ticket = request.ticket();
-    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    long nowMillis = millis(nowMicros);
     List<Cell> queued =
         ticket == null || ticket.lifeMillis() == 0 || standing == Standing.OUT_OF_MEMORY
             ? cells
             : map(cells, cell -> cell.joined(ticket, nowMillis + ticket.lifeMillis())); // Q1
-    if (request.shared()) {
-      return share(cells.get(0), queued.get(0), request, standing, nowMicros);
+    String holder = request.shared() ? HolderLabel.SHARED : request.owner();
+    if (any(cells, cell -> isTaken(cell, holder))) { // G2, S4
+      return new Outcome(queued, taken(cells, holder, nowMicros));
     }
-    if (any(cells, cell -> isTaken(cell, request.owner()))) { // G2
-      return new Outcome(queued, taken(cells, request.owner(), nowMicros));
+    if (any(cells, cell -> !mayHave(cell, request))) { // G5, S4
+      return new Outcome(cells, NodeReply.stale(highestCounter(cells)));
     }
-    if (!all(cells, cell -> mayLock(cell, request.owner(), token))) {
-      return new Outcome(cells, NodeReply.stale(highestCounter(cells))); // G5
-    }
-    // Q2
-    if (ticket != null && any(queued, cell -> cell.isFree() && !isFirst(cell, ticket))) {
-      long untilMillis = queued.get(0).queue().get(0).untilMillis();
-      return new Outcome(queued, NodeReply.waiting(untilMillis - nowMillis));
+    Place before = before(queued, request);
+    if (before != null) {
+      return new Outcome(queued, NodeReply.waiting(before.untilMillis - nowMillis));
     }
     if (standing == Standing.OUT_OF_MEMORY) {
       return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
     }
     return new Outcome(
-        map(
-            queued,
-            cell -> {
-              Cell mine = lock(cell, request.owner(), token, request.ttlMillis(), nowMicros);
-              return mine.withTicketUpTo(mine.lockUntilMillis(), ticket, nowMillis);
-            }),
-        ticket == null ? NodeReply.granted(highestCounter(cells)) : NodeReply.GRANTED); // P2
+        map(queued, cell -> granted(cell, request, nowMicros)),
+        ticket == null && !request.shared()
+            ? NodeReply.granted(highestCounter(cells)) // P2
+            : NodeReply.GRANTED,
+        ticket == null || !request.shared() ? List.of() : readerAfter(queued.get(0), ticket));
   }
 
-  /** Lets a reader in, or refuses with a reason. */
-  private Outcome share(
-      Cell cell, Cell queued, NodeRequest.Grant request, Standing standing, long nowMicros) {
-    // S4
-    if (isTakenByWriter(cell)) {
-      return new Outcome(List.of(queued), taken(List.of(cell), NOBODY, nowMicros));
-    }
-    if (!mayRead(cell, request.owner(), request.token())) {
-      return new Outcome(List.of(cell), NodeReply.stale(cell.counter()));
-    }
-    Place before = writerBefore(queued, request.ticket());
-    if (before != null) {
-      long nowMillis = Math.floorDiv(nowMicros, 1_000L);
-      return new Outcome(List.of(queued), NodeReply.waiting(before.untilMillis() - nowMillis));
-    }
-    if (standing == Standing.OUT_OF_MEMORY) {
-      return new Outcome(List.of(cell), NodeReply.of(Kind.OUT_OF_MEMORY, ""));
-    }
-    Cell read = read(queued, request.owner(), request.token(), request.ttlMillis(), nowMicros);
+  private boolean mayHave(Cell cell, NodeRequest.Grant request) {
+    return request.shared()
+        ? mayRead(cell, request.owner(), request.token())
+        : mayLock(cell, request.owner(), request.token());
+  }
+
+  /** Returns the first waiter that the request must not pass; null if there is none. */
+  private @Nullable Place before(List<Cell> cells, NodeRequest.Grant request) {
     Ticket ticket = request.ticket();
-    Reader reader = Objects.requireNonNull(read.reader(request.owner(), false));
-    return new Outcome(
-        List.of(read.withTicketUpTo(reader.untilMillis, ticket, nowMicros / 1_000)),
-        NodeReply.GRANTED,
-        ticket == null ? List.of() : readerAfter(queued, ticket));
+    if (request.shared()) {
+      return writerBefore(cells.get(0), ticket);
+    }
+    boolean waits = // Q2
+        ticket != null && any(cells, cell -> cell.isFree() && !isFirst(cell, ticket));
+    return waits ? cells.get(0).queue.get(0) : null;
+  }
+
+  private Cell granted(Cell cell, NodeRequest.Grant request, long nowMicros) {
+    String owner = request.owner();
+    long ttlMillis = request.ttlMillis();
+    Cell mine =
+        request.shared()
+            ? read(cell, owner, request.token(), ttlMillis, nowMicros)
+            : lock(cell, owner, request.token(), ttlMillis, nowMicros);
+    Reader reader = mine.reader(owner, false);
+    long untilMillis = reader == null ? mine.lockUntilMillis : reader.untilMillis;
+    return mine.withTicketUpTo(untilMillis, request.ticket(), millis(nowMicros));
   }
 
   /** Returns the first writer that this reader must not pass; null if there is none. */
@@ -522,7 +518,7 @@ public class NodeModel {
 
   /** Returns the name with the reader's entry and a lock key that ends with the longest. */
   protected Cell enter(Cell cell, String owner, long ttlMillis, long nowMicros) {
-    long untilMillis = Math.floorDiv(nowMicros, 1_000L) + ttlMillis;
+    long untilMillis = millis(nowMicros) + ttlMillis;
     Reader now = cell.reader(owner, false);
     long entryMillis = now == null ? untilMillis : Math.max(untilMillis, now.untilMillis);
     long lockMillis = cell.isShared() ? Math.max(untilMillis, cell.lockUntilMillis()) : untilMillis;
@@ -530,72 +526,20 @@ public class NodeModel {
     return shared.read(shared.reading.with(new Reader(owner, entryMillis, false)));
   }
 
-  /** Extends the entry of a reader, or lets it join. */
-  private Outcome extendReader(
-      Cell cell, NodeRequest.Extend request, Standing standing, long nowMicros) {
-    // S5
-    boolean reads = cell.isReadBy(request.owner());
-    if (!reads && (isTakenByWriter(cell) || !mayRead(cell, request.owner(), request.token()))) {
-      return new Outcome(List.of(cell), notHeld(cell));
-    }
-    if (standing == Standing.UNSERVING) {
-      NodeReply refusal = reads ? NodeReply.abstain(-1, "") : NodeReply.NOT_HELD;
-      return new Outcome(List.of(cell), refusal);
-    }
-    if (reads) {
-      Cell longer = enter(cell, request.owner(), request.ttlMillis(), nowMicros);
-      return new Outcome(List.of(kept(longer, nowMicros)), NodeReply.EXTENDED);
-    }
-    if (standing == Standing.ABSTAINING || !mayJoin(request, nowMicros)) {
-      return new Outcome(List.of(cell), NodeReply.NOT_HELD);
-    }
-    return standing == Standing.OUT_OF_MEMORY
-        ? new Outcome(List.of(cell), NodeReply.of(Kind.OUT_OF_MEMORY, ""))
-        : new Outcome(
-            List.of(read(cell, request.owner(), request.token(), request.ttlMillis(), nowMicros)),
-            NodeReply.JOINED);
-  }
-
-  /** Ends the entry of a reader and sets its tombstone. */
-  private Outcome releaseReader(
-      Cell cell, NodeRequest.Release request, Standing standing, long nowMicros) {
-    // S6
-    boolean reads = cell.isReadBy(request.owner());
-    boolean fits = !isAhead(request.token(), request.reported(), nowMicros);
-    Cell after = buryReader(cell, request, nowMicros);
-    NodeReply reply = fits ? NodeReply.NOT_HELD : NodeReply.of(Kind.CLOCK, "");
-    if (reads) {
-      after = endWithLongest(after, nowMicros);
-      reply = NodeReply.RELEASED;
-    } else if (standing == Standing.OUT_OF_MEMORY && !cell.isBuried(request.owner())) {
-      after = cell;
-      reply = NodeReply.of(Kind.OUT_OF_MEMORY, "");
-    }
-    Ticket ticket = request.ticket();
-    List<Cell> before = List.of(cell);
-    return ticket != null && request.last()
-        ? left(before, List.of(after), ticket, reply)
-        : new Outcome(List.of(after), reply, woken(before, List.of(after), ticket));
-  }
-
   /** Sets the tombstone of a reader in place of its entry. */
   protected Cell buryReader(Cell cell, NodeRequest.Release request, long nowMicros) {
     long keptMillis = request.sharedTtlMillis() + -Math.floorDiv(-2 * skewMicros, 1_000L);
-    long untilMillis = Math.floorDiv(nowMicros, 1_000L) + keptMillis;
+    long untilMillis = millis(nowMicros) + keptMillis;
     return cell.read(cell.reading.with(new Reader(request.owner(), untilMillis, true)));
   }
 
   /** Returns the name with a lock key that ends with the longest entry; without any it is free. */
   protected Cell endWithLongest(Cell cell, long nowMicros) {
     List<Reader> readers = cell.readers();
-    long earliestMillis = Math.floorDiv(nowMicros, 1_000L) + 1; // the shortest life of a key
+    long earliestMillis = millis(nowMicros) + 1; // the shortest life of a key
     return readers.isEmpty()
         ? cell.released()
         : cell.locked(HolderLabel.SHARED, Math.max(earliestMillis, readers.get(0).untilMillis));
-  }
-
-  private static boolean isTakenByWriter(Cell cell) {
-    return !cell.isFree() && !cell.isShared();
   }
 
   private static NodeReply notHeld(Cell cell) {
@@ -607,16 +551,13 @@ public class NodeModel {
   protected Outcome extend(
       List<Cell> cells, NodeRequest.Extend request, Standing standing, long nowMicros) {
     boolean joins = false;
-    if (request.shared() && !any(cells, Cell::isWrongType)) {
-      return extendReader(cells.get(0), request, standing, nowMicros);
-    }
     for (Cell cell : cells) {
       if (cell.isWrongType()) {
         return new Outcome(cells, NodeReply.misconfigured(""));
       }
-      if (!cell.isHeldBy(request.owner())) {
-        if (!mayJoin(cell, request.token())) {
-          return new Outcome(cells, notHeld(cell)); // E3
+      if (!isHeldBy(request, cell)) {
+        if (!mayJoin(cell, request)) {
+          return new Outcome(cells, notHeld(cell)); // E3, S5
         }
         joins = true;
       }
@@ -627,44 +568,75 @@ public class NodeModel {
     if (joins && (standing == Standing.ABSTAINING || !mayJoin(request, nowMicros))) {
       return new Outcome(cells, NodeReply.NOT_HELD);
     }
-    List<Cell> extended = map(cells, cell -> extend(cell, request, nowMicros));
     if (standing == Standing.OUT_OF_MEMORY && joins) {
       return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
     }
-    return new Outcome(extended, joins ? NodeReply.JOINED : NodeReply.EXTENDED);
+    return new Outcome(
+        map(cells, cell -> extend(cell, request, nowMicros)),
+        joins ? NodeReply.JOINED : NodeReply.EXTENDED);
   }
 
-  /** Deletes the keys of the owner and sets a tombstone. */
+  private static boolean isHeldBy(NodeRequest request, Cell cell) {
+    String owner = request.owner();
+    return request.shared() ? cell.isReadBy(owner) : cell.isHeldBy(owner);
+  }
+
+  private boolean mayJoin(Cell cell, NodeRequest.Extend request) {
+    return request.shared()
+        ? !isTaken(cell, HolderLabel.SHARED) && mayRead(cell, request.owner(), request.token())
+        : mayJoin(cell, request.token());
+  }
+
+  private Cell extend(Cell cell, NodeRequest.Extend request, long nowMicros) {
+    String owner = request.owner();
+    long ttlMillis = request.ttlMillis();
+    boolean isHeld = isHeldBy(request, cell);
+    if (request.shared()) {
+      return isHeld
+          ? kept(enter(cell, owner, ttlMillis, nowMicros), nowMicros)
+          : read(cell, owner, request.token(), ttlMillis, nowMicros);
+    }
+    return isHeld
+        ? lengthen(cell, ttlMillis, nowMicros)
+        : lock(cell, owner, request.token(), ttlMillis, nowMicros);
+  }
+
+  /** Deletes the keys of the owner, or the entry of the reader, and sets a tombstone. */
   protected Outcome release(
       List<Cell> cells, NodeRequest.Release request, Standing standing, long nowMicros) {
     if (any(cells, Cell::isWrongType)) {
       return new Outcome(cells, NodeReply.misconfigured(""));
     }
-    if (request.shared()) {
-      return releaseReader(cells.get(0), request, standing, nowMicros);
-    }
-    String owner = request.owner();
-    List<Cell> deleted = map(cells, cell -> cell.isHeldBy(owner) ? cell.released() : cell);
-    boolean held = any(cells, cell -> cell.isHeldBy(owner));
-    boolean unburied =
+    boolean held = any(cells, cell -> isHeldBy(request, cell));
+    boolean unburied = // S6: the tombstone of a reader is set all the same
         isAhead(request.token(), request.reported(), nowMicros)
-            && any(cells, cell -> cell.counter() < request.token());
-    List<Cell> after =
-        unburied ? deleted : map(deleted, cell -> bury(cell, request.token(), nowMicros));
+            && (request.shared() || any(cells, cell -> cell.counter < request.token()));
+    List<Cell> after = map(cells, cell -> released(cell, request, unburied, nowMicros));
     // R1
     NodeReply reply = NodeReply.NOT_HELD;
     if (held) {
       reply = NodeReply.RELEASED;
-    } else if (unburied) {
-      reply = NodeReply.of(Kind.CLOCK, "");
-    } else if (standing == Standing.OUT_OF_MEMORY && !after.equals(cells)) {
+    } else if (standing == Standing.OUT_OF_MEMORY
+        && (request.shared() ? !cells.get(0).isBuried(request.owner()) : !after.equals(cells))) {
       after = cells;
       reply = NodeReply.of(Kind.OUT_OF_MEMORY, "");
+    } else if (unburied) {
+      reply = NodeReply.of(Kind.CLOCK, "");
     }
     Ticket ticket = request.ticket();
     return ticket != null && request.last()
         ? left(cells, after, ticket, reply)
         : new Outcome(after, reply, woken(cells, after, ticket));
+  }
+
+  private Cell released(Cell cell, NodeRequest.Release request, boolean unburied, long nowMicros) {
+    boolean held = isHeldBy(request, cell);
+    if (request.shared()) {
+      Cell buried = buryReader(cell, request, nowMicros); // S6
+      return held ? endWithLongest(buried, nowMicros) : buried;
+    }
+    Cell deleted = held ? cell.released() : cell;
+    return unburied ? deleted : bury(deleted, request.token(), nowMicros);
   }
 
   /** Replaces the holder's value by a reserved one that nobody owns, and keeps its life. */
@@ -675,8 +647,7 @@ public class NodeModel {
       return new Outcome(cells, NodeReply.misconfigured(""));
     }
     boolean isHeld = !cell.isFree() && !HolderLabel.isFreed(cell.owner());
-    long remainingMillis =
-        cell.isFree() ? 0 : cell.remainingMillis(Math.floorDiv(nowMicros, 1_000L));
+    long remainingMillis = cell.isFree() ? 0 : cell.remainingMillis(millis(nowMicros));
     String holder = HolderLabel.of(cell.owner());
     // F1, F2
     if (isHeld && (!request.seen().contains(cell.value()) || remainingMillis < 0)) {
@@ -749,7 +720,7 @@ public class NodeModel {
 
   /** Returns the name with the owner's key, never shorter than before, and the token. */
   protected Cell lock(Cell cell, String owner, long token, long ttlMillis, long nowMicros) {
-    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    long nowMillis = millis(nowMicros);
     long remainingMillis = cell.isFree() ? 0 : cell.remainingMillis(nowMillis);
     return cell.locked(owner, token, nowMillis + Math.max(ttlMillis, remainingMillis))
         .counted(token, counterUntilMillis(token, nowMicros));
@@ -760,7 +731,7 @@ public class NodeModel {
    * expires only when tokens from the clock are higher.
    */
   protected long counterUntilMillis(long token, long nowMicros) {
-    return Math.floorDiv(nowMicros, 1_000L) + retentionMillis + leadMillis(token, nowMicros);
+    return millis(nowMicros) + retentionMillis + leadMillis(token, nowMicros);
   }
 
   /** Returns by how much a token is ahead of the clock. */
@@ -770,7 +741,7 @@ public class NodeModel {
 
   /** Returns the name with the owner's key extended, never shortened, and its counter kept. */
   protected Cell lengthen(Cell cell, long ttlMillis, long nowMicros) {
-    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    long nowMillis = millis(nowMicros);
     // E1
     long untilMillis = nowMillis + Math.max(ttlMillis, cell.remainingMillis(nowMillis));
     return kept(cell.locked(cell.owner(), cell.token(), untilMillis), nowMicros);
@@ -780,7 +751,7 @@ public class NodeModel {
   private Cell kept(Cell cell, long nowMicros) {
     return cell.counter() == 0
         ? cell
-        : cell.counted(cell.counter(), Math.floorDiv(nowMicros, 1_000L) + retentionMillis);
+        : cell.counted(cell.counter(), millis(nowMicros) + retentionMillis);
   }
 
   /** Sets a tombstone: raises the counter to the token. */
@@ -788,12 +759,6 @@ public class NodeModel {
     return token <= cell.counter() // R2, R3, F3
         ? cell
         : cell.counted(token, counterUntilMillis(token, nowMicros));
-  }
-
-  private Cell extend(Cell cell, NodeRequest.Extend request, long nowMicros) {
-    return cell.isHeldBy(request.owner())
-        ? lengthen(cell, request.ttlMillis(), nowMicros)
-        : lock(cell, request.owner(), request.token(), request.ttlMillis(), nowMicros);
   }
 
   /** Returns true if no node can have granted the token: neither clock nor counter explains it. */
@@ -826,7 +791,7 @@ public class NodeModel {
   }
 
   private static NodeReply taken(List<Cell> cells, String owner, long nowMicros) {
-    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    long nowMillis = millis(nowMicros);
     long remainingMillis = 0;
     String holder = "";
     for (Cell cell : cells) {
@@ -849,6 +814,10 @@ public class NodeModel {
     return highest;
   }
 
+  private static long millis(long micros) {
+    return Math.floorDiv(micros, 1_000L);
+  }
+
   private static boolean any(List<Cell> cells, Predicate<Cell> condition) {
     for (Cell cell : cells) {
       if (condition.test(cell)) {
@@ -856,10 +825,6 @@ public class NodeModel {
       }
     }
     return false;
-  }
-
-  private static boolean all(List<Cell> cells, Predicate<Cell> condition) {
-    return !any(cells, condition.negate());
   }
 
   private static List<Cell> map(List<Cell> cells, UnaryOperator<Cell> change) {
