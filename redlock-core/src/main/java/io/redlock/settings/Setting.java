@@ -16,8 +16,22 @@ import org.jspecify.annotations.Nullable;
  * docs/configuration.md follow from {@link #ALL}.
  *
  * @param <T> the type of its value
+ * @param name its name in properties, without the prefix: {@code max-ttl}
+ * @param type the class of its value
+ * @param byDefault its default; empty if it has none, or one that depends on other settings
+ * @param defaultText its default as the page says it
+ * @param meaning what it means, in a phrase
+ * @param check returns why a value is refused, with the fix; empty if it is fine by itself
+ * @param isShared true if it must be the same for all clients
  */
-public final class Setting<T> {
+public record Setting<T>(
+    String name,
+    Class<T> type,
+    Optional<T> byDefault,
+    String defaultText,
+    String meaning,
+    Function<T, Optional<String>> check,
+    boolean isShared) {
 
   /** The beginning of the name of a property. */
   public static final String PROPERTY = "redlock.";
@@ -63,13 +77,13 @@ public final class Setting<T> {
   /** True if a master that lost its data abstains. */
   public static final Setting<Boolean> RESTART_GUARD =
       new Setting<>(
-              "restart-guard",
-              Boolean.class,
-              true,
-              "true",
-              "a master that lost its data abstains",
-              value -> Optional.empty())
-          .shared();
+          "restart-guard",
+          Boolean.class,
+          Optional.of(true),
+          "true",
+          "a master that lost its data abstains",
+          value -> Optional.empty(),
+          true);
 
   /** The largest difference between the clocks of two nodes. */
   public static final Setting<Duration> CLOCK_SKEW =
@@ -133,14 +147,14 @@ public final class Setting<T> {
    * checks it.
    */
   public static final Setting<Duration> FENCE_RETENTION =
-      new Setting<Duration>(
-              "fence-retention",
-              Duration.class,
-              null,
-              "the longest of 10 min, ten times maxTtl, and maxTtl + 4 × clockSkew",
-              "how long masters keep an unused counter",
-              value -> Optional.empty())
-          .shared();
+      new Setting<>(
+          "fence-retention",
+          Duration.class,
+          Optional.empty(),
+          "the longest of 10 min, ten times maxTtl, and maxTtl + 4 × clockSkew",
+          "how long masters keep an unused counter",
+          value -> Optional.empty(),
+          true);
 
   /**
    * The time until a silent connection is replaced. Its range depends on others: the lane checks
@@ -150,10 +164,11 @@ public final class Setting<T> {
       new Setting<>(
           "silence-timeout",
           Duration.class,
-          null,
+          Optional.empty(),
           "20 node timeouts, at least 2 s",
           "the time until a connection without answers is replaced",
-          value -> Optional.empty());
+          value -> Optional.empty(),
+          false);
 
   /** All settings, in the order of the page. */
   public static final List<Setting<?>> ALL =
@@ -172,32 +187,9 @@ public final class Setting<T> {
           FENCE_RETENTION,
           SILENCE_TIMEOUT);
 
-  private final String name;
-  private final Class<T> type;
-  private final @Nullable T byDefault;
-  private final String defaultText;
-  private final String meaning;
-  private final Function<T, Optional<String>> check;
-  private boolean isShared;
-
-  private Setting(
-      String name,
-      Class<T> type,
-      @Nullable T byDefault,
-      String defaultText,
-      String meaning,
-      Function<T, Optional<String>> check) {
-    this.name = name;
-    this.type = type;
-    this.byDefault = byDefault;
-    this.defaultText = defaultText;
-    this.meaning = meaning;
-    this.check = check;
-  }
-
   private static Setting<String> text(
       String name, String defaultText, String meaning, Function<String, Optional<String>> check) {
-    return new Setting<>(name, String.class, null, defaultText, meaning, check);
+    return new Setting<>(name, String.class, Optional.empty(), defaultText, meaning, check, false);
   }
 
   private static Setting<Duration> duration(
@@ -230,7 +222,8 @@ public final class Setting<T> {
               ? Optional.empty()
               : Optional.of(shown + "long: use at most " + Brief.exact(most) + instead);
         };
-    return new Setting<>(name, Duration.class, byDefault, defaultText, meaning, check);
+    return new Setting<>(
+        name, Duration.class, Optional.ofNullable(byDefault), defaultText, meaning, check, false);
   }
 
   private static Optional<String> reserved(String prefix) {
@@ -243,13 +236,7 @@ public final class Setting<T> {
   }
 
   private Setting<T> shared() {
-    isShared = true;
-    return this;
-  }
-
-  /** Returns its name in properties, without the prefix: {@code max-ttl}. */
-  public String name() {
-    return name;
+    return new Setting<>(name, type, byDefault, defaultText, meaning, check, true);
   }
 
   /** Returns the name of its property: {@code redlock.max-ttl}. */
@@ -273,40 +260,10 @@ public final class Setting<T> {
         .replaceAll(match -> match.group(1).toUpperCase(Locale.ROOT));
   }
 
-  /** Returns the class of its value. */
-  public Class<T> type() {
-    return type;
-  }
-
-  /** Returns its default; empty if it has none, or one that depends on other settings. */
-  public Optional<T> byDefault() {
-    return Optional.ofNullable(byDefault);
-  }
-
-  /** Returns its default as the page says it. */
-  public String defaultText() {
-    return defaultText;
-  }
-
-  /** Returns what it means, in a phrase. */
-  public String meaning() {
-    return meaning;
-  }
-
-  /** Returns true if it must be the same for all clients. */
-  public boolean isShared() {
-    return isShared;
-  }
-
   /** Returns the value, which may be left out but not be null. */
   public T given(@Nullable T value) {
     return Objects.requireNonNull(
         value, () -> method() + " is null: give a value, or leave the setting out for its default");
-  }
-
-  /** Returns why the value is refused, with the fix; empty if it is fine by itself. */
-  public Optional<String> problem(T value) {
-    return check.apply(value);
   }
 
   @Override

@@ -53,6 +53,6 @@ public final class SettingValues {
   }
 
   private <T> void add(List<String> problems, Setting<T> setting) {
-    find(setting).flatMap(setting::problem).ifPresent(problems::add);
+    find(setting).flatMap(setting.check()).ifPresent(problems::add);
   }
 }

@@ -22,8 +22,12 @@ import redis.clients.jedis.util.JedisURIHelper;
  * The address of a master, with the credentials: {@code redis[s]://[user[:password]@]host:port}, or
  * {@code host:port} alone. Hosts are in lower case and IPv6 literals in their shortest spelling, so
  * that equal addresses have equal names.
+ *
+ * @param user the user; null for the server's default user
+ * @param password the password; null without credentials, empty for a user without a password
  */
-public final class NodeAddress {
+public record NodeAddress(
+    HostAndPort hostAndPort, boolean tls, @Nullable String user, @Nullable String password) {
 
   private static final Pattern SCHEME = Pattern.compile("^[A-Za-z][A-Za-z0-9+.-]*://");
   private static final Pattern HOST_AND_PORT =
@@ -47,19 +51,6 @@ public final class NodeAddress {
           "\\[[0-9A-Fa-f:.]+]|[A-Za-z]+://" + HOST + "(?::\\d*)?/?|" + HOST + ":\\d*/?");
 
   private static final String FORM = "write redis[s]://[user[:password]@]host:port";
-
-  private final HostAndPort hostAndPort;
-  private final boolean tls;
-  private final @Nullable String user;
-  private final @Nullable String password;
-
-  private NodeAddress(
-      HostAndPort hostAndPort, boolean tls, @Nullable String user, @Nullable String password) {
-    this.hostAndPort = hostAndPort;
-    this.tls = tls;
-    this.user = user;
-    this.password = password;
-  }
 
   /**
    * Reads one address.
@@ -207,24 +198,6 @@ public final class NodeAddress {
   public String name() {
     String host = hostAndPort.getHost();
     return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + hostAndPort.getPort();
-  }
-
-  HostAndPort hostAndPort() {
-    return hostAndPort;
-  }
-
-  boolean tls() {
-    return tls;
-  }
-
-  /** Returns the user; null for the server's default user. */
-  @Nullable String user() {
-    return user;
-  }
-
-  /** Returns the password; null without credentials, empty for a user without a password. */
-  @Nullable String password() {
-    return password;
   }
 
   /** Returns the name. */
