@@ -275,13 +275,10 @@ final class Exec implements Callable<Integer> {
       throw e;
     }
     if (process.outlivesLease(killAfter, leavesDescendants)) {
-      Set<Long> left = process.running();
-      say(
-          "the lease on "
-              + name
-              + (left.isEmpty()
-                  ? " was lost, and the command was ended"
-                  : " was lost, and these processes could not be ended: " + new TreeSet<>(left)));
+      Set<Long> left = new TreeSet<>(process.running());
+      String end =
+          left.isEmpty() ? "the command was ended" : "these processes could not be ended: " + left;
+      say("the lease on " + name + " was lost, and " + end);
       return ExitCode.LOST;
     }
     Integer known = process.exitCode();
@@ -306,11 +303,8 @@ final class Exec implements Callable<Integer> {
       return lost(name);
     }
     if (released == ReleaseResult.UNCONFIRMED) {
-      say(
-          "too few masters confirmed the release of "
-              + name
-              + ": it expires within "
-              + Brief.exact(ttl));
+      String longest = Brief.exact(ttl);
+      say("too few masters confirmed the release of " + name + ": it expires within " + longest);
     }
     return exitCode;
   }

@@ -26,18 +26,12 @@ final class Free {
       rows.add(List.of(vote.node(), vote.detail()));
     }
     Terminal.printTable(rows, out);
-    Duration wait = result.grantableIn().orElse(Duration.ZERO);
-    long tenths = (wait.toMillis() + 99) / 100;
+    long tenths = (result.grantableIn().orElse(Duration.ZERO).toMillis() + 99) / 100;
     String name = Brief.text(resource);
     return switch (result.outcome()) {
       case FREED -> {
-        out.println(
-            name
-                + " is set free: it can be acquired again in "
-                + tenths / 10
-                + "."
-                + tenths % 10
-                + "s");
+        String wait = tenths / 10 + "." + tenths % 10 + "s";
+        out.println(name + " is set free: it can be acquired again in " + wait);
         yield ExitCode.OK;
       }
       case NOT_HELD -> {
