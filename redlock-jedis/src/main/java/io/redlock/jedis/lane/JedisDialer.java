@@ -6,9 +6,9 @@ import io.redlock.jedis.connection.ConnectingThread;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.spi.LibraryThread;
 import java.io.IOException;
-import java.util.ArrayDeque;
 import java.util.Objects;
-import java.util.Queue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -42,9 +42,8 @@ public final class JedisDialer implements Dialer {
   private final Pool<Connection> pool;
   private final boolean ownsPool;
   private final int soTimeoutMillis;
-  private final Queue<Reader> asked = new ArrayDeque<>(); // guarded by this
-  private @Nullable ConnectingThread worker; // guarded by this
-  private boolean closed; // guarded by this
+  private final ThreadPoolExecutor connections; // one at a time
+  private volatile @Nullable ConnectingThread worker; // the last one
 
   /**
    * @param threadName the name of its thread
@@ -59,44 +58,34 @@ public final class JedisDialer implements Dialer {
     this.pool = pool;
     this.ownsPool = ownsPool;
     this.soTimeoutMillis = settings.soTimeoutMillis();
+    this.connections =
+        new ThreadPoolExecutor(
+            0, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), this::newWorker) {
+          @Override
+          protected void terminated() {
+            closePool();
+          }
+        };
+  }
+
+  private Thread newWorker(Runnable work) {
+    ConnectingThread fresh = new ConnectingThread(work, threadName);
+    worker = fresh;
+    return fresh;
   }
 
   @Override
-  public synchronized void dial(Reader reader) {
-    asked.add(reader);
+  public void dial(Reader reader) {
+    Runnable connection = () -> serve(reader);
+    boolean isBegun = false;
     try {
-      if (worker == null) {
-        ConnectingThread fresh = new ConnectingThread(this::work, threadName);
-        fresh.start();
-        worker = fresh;
-      }
+      connections.execute(connection);
+      isBegun = true;
     } finally {
-      if (worker == null) { // no memory, or no more threads
-        asked.remove(reader);
+      if (!isBegun) { // no memory, or no more threads
+        connections.remove(connection);
       }
     }
-  }
-
-  private void work() {
-    for (Reader reader = next(); reader != null; reader = next()) {
-      serve(reader);
-    }
-  }
-
-  private @Nullable Reader next() {
-    boolean ends;
-    synchronized (this) {
-      Reader next = asked.poll();
-      if (next != null) {
-        return next;
-      }
-      worker = null;
-      ends = closed;
-    }
-    if (ends) {
-      closePool();
-    }
-    return null;
   }
 
   /** Serves one connection from its first byte to its last. */
@@ -152,11 +141,7 @@ public final class JedisDialer implements Dialer {
 
   /** Returns the connection to the pool, which replaces a broken one at once. */
   private void giveBack(SocketWire wire) {
-    boolean ends;
-    synchronized (this) {
-      ends = closed;
-    }
-    if (ends) {
+    if (connections.isShutdown()) {
       closePool(); // a closed pool makes no replacement
     }
     ConnectingThread.mayConnect(true);
@@ -182,28 +167,22 @@ public final class JedisDialer implements Dialer {
   @Override
   public void check() {
     giveUpAfter(LONGEST_TIMEOUTS * TimeUnit.MILLISECONDS.toNanos(soTimeoutMillis));
+    if (connections.getPoolSize() == 0 && !connections.getQueue().isEmpty()) {
+      connections.execute(() -> {}); // no thread could be started before
+    }
   }
 
-  /** Returns false if there is no thread. */
-  private boolean giveUpAfter(long nanos) {
-    ConnectingThread current;
-    synchronized (this) {
-      current = worker;
-    }
+  private void giveUpAfter(long nanos) {
+    ConnectingThread current = worker;
     if (current != null) {
       current.giveUpAfter(nanos);
     }
-    return current != null;
   }
 
   @Override
   public void close() {
-    synchronized (this) {
-      closed = true;
-    }
-    if (!giveUpAfter(0)) {
-      closePool(); // otherwise its thread closes the pool when it ends
-    }
+    connections.shutdown(); // its thread closes the pool when it ends
+    giveUpAfter(0);
   }
 
   /** A connection of the pool. Read by the dialer's thread. */
