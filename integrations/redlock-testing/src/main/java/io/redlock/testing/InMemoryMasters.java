@@ -3,7 +3,6 @@ package io.redlock.testing;
 import io.redlock.Redlock;
 import io.redlock.RedlockSettings;
 import io.redlock.driver.RedlockBuilder;
-import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.FakeScheduler;
 import io.redlock.testkit.FakeTicker;
@@ -39,15 +38,14 @@ public final class InMemoryMasters implements AutoCloseable {
   private static final String SOMEBODY = "somebody else";
   private static final String STOPPED = "refused connection";
 
-  private final @Nullable FakeScheduler virtual;
-  private final Object driving = new Object(); // held by the thread that lets virtual time pass
+  private final @Nullable VirtualTime virtual;
   private final List<InMemoryServer> servers = new ArrayList<>();
   private final List<Boolean> stopped = new ArrayList<>(); // guarded by this
   private final List<List<InMemoryNode>> connections = new ArrayList<>(); // guarded by this
   private final List<Redlock> clients = new ArrayList<>(); // guarded by this
   private long owners; // guarded by this
 
-  private InMemoryMasters(int count, @Nullable FakeScheduler virtual) {
+  private InMemoryMasters(int count, @Nullable VirtualTime virtual) {
     if (count < 1) {
       throw new IllegalArgumentException(count + " masters: use at least one, three are usual");
     }
@@ -65,7 +63,7 @@ public final class InMemoryMasters implements AutoCloseable {
    * @return masters that vote and hold nothing
    */
   public static InMemoryMasters inVirtualTime(int count) {
-    return new InMemoryMasters(count, new FakeScheduler(new FakeTicker()));
+    return new InMemoryMasters(count, new VirtualTime());
   }
 
   /**
@@ -113,7 +111,7 @@ public final class InMemoryMasters implements AutoCloseable {
       int client = clients.size();
       builder
           .ticker(virtual.ticker())
-          .scheduler(new VirtualTime(virtual))
+          .scheduler(virtual)
           .random(new SplittableRandom(client))
           .ownerIds(() -> String.format(Locale.ROOT, "%016x%016x", client, nextOwner()));
     }
@@ -128,16 +126,11 @@ public final class InMemoryMasters implements AutoCloseable {
   }
 
   /** A scheduler that outlives its clients, and lets time pass while one of them blocks. */
-  private final class VirtualTime implements Scheduler {
-    private final FakeScheduler all;
+  private static final class VirtualTime extends FakeScheduler {
+    private final Object driving = new Object(); // held by the thread that lets time pass
 
-    VirtualTime(FakeScheduler all) {
-      this.all = all;
-    }
-
-    @Override
-    public Cancellable schedule(Runnable task, long delayNanos) {
-      return all.schedule(task, delayNanos);
+    VirtualTime() {
+      super(new FakeTicker());
     }
 
     @Override
@@ -147,7 +140,7 @@ public final class InMemoryMasters implements AutoCloseable {
           if (Thread.interrupted()) {
             throw new InterruptedException();
           }
-          if (!all.runNext()) {
+          if (!runNext()) {
             throw new IllegalStateException("this call would never return: nothing is scheduled");
           }
         }
@@ -166,10 +159,10 @@ public final class InMemoryMasters implements AutoCloseable {
    * @throws IllegalArgumentException if the time is negative or longer
    */
   public void advance(Duration span) {
-    FakeScheduler scheduler = inVirtualTime();
+    VirtualTime time = inVirtualTime();
     check(span);
-    synchronized (driving) {
-      scheduler.runFor(span);
+    synchronized (time.driving) {
+      time.runFor(span);
     }
   }
 
@@ -183,12 +176,12 @@ public final class InMemoryMasters implements AutoCloseable {
    * @throws IllegalArgumentException if the time is negative or longer
    */
   public void pause(Duration span) {
-    FakeScheduler scheduler = inVirtualTime();
+    VirtualTime time = inVirtualTime();
     check(span);
-    scheduler.ticker().advance(span);
+    time.ticker().advance(span);
   }
 
-  private FakeScheduler inVirtualTime() {
+  private VirtualTime inVirtualTime() {
     if (virtual == null) {
       throw new IllegalStateException("real time passes by itself: use inVirtualTime(count)");
     }

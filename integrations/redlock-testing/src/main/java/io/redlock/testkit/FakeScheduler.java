@@ -11,7 +11,7 @@ import java.util.function.BooleanSupplier;
  * The ticker moves only here, to the time of the next task. Scheduling and cancelling are
  * thread-safe; one thread at a time may run tasks.
  */
-public final class FakeScheduler implements Scheduler {
+public class FakeScheduler implements Scheduler {
 
   private final FakeTicker ticker;
   private final TreeSet<Task> tasks =
