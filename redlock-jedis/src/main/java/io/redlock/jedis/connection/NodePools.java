@@ -107,21 +107,31 @@ public final class NodePools {
    */
   public static ConnectionPool open(
       NodeAddress address, @Nullable JedisClientConfig base, String clientName, Duration patience) {
+    int millis = Math.toIntExact(patience.toMillis());
+    JedisClientConfig given = base == null ? byDefault(millis) : base;
     GenericObjectPoolConfig<Connection> pool = new GenericObjectPoolConfig<>();
     pool.setMaxTotal(-1); // lanes bound it; a pool short of memory counts what it never lent
     pool.setMaxIdle(CONNECTIONS); // less would close and open connections all the time
     pool.setMaxWait(patience);
     pool.setJmxEnabled(false);
     pool.setEvictionPolicy(new DefaultEvictionPolicy<>()); // by name a native image has none
-    JedisClientConfig config = config(address, base, clientName, patience);
+    JedisClientConfig config = config(address, given, clientName, millis);
     if (config.getAuthXManager() != null) {
       // Only this one lets the pool renew the tokens of connections that it has lent.
       return new ConnectionPool(address.hostAndPort(), config, pool);
     }
     JedisSocketFactory sockets = new DefaultJedisSocketFactory(address.hostAndPort(), config);
     ConnectionFactory factory = new ConnectionFactory(NodeSocket.factory(sockets), config);
-    boolean isMapped = base != null && base.getHostAndPortMapper() != null;
-    return isMapped ? new ConnectionPool(factory, pool) : checked(address, config, factory, pool);
+    return given.getHostAndPortMapper() == null
+        ? checked(address, config, factory, pool)
+        : new ConnectionPool(factory, pool);
+  }
+
+  private static JedisClientConfig byDefault(int timeoutMillis) {
+    return DefaultJedisClientConfig.builder()
+        .timeoutMillis(timeoutMillis)
+        .clientSetInfoConfig(ClientSetInfoConfig.withLibNameSuffix("redlock"))
+        .build();
   }
 
   private static ConnectionPool checked(
@@ -152,42 +162,35 @@ public final class NodePools {
   }
 
   private static JedisClientConfig config(
-      NodeAddress address, @Nullable JedisClientConfig base, String clientName, Duration patience) {
-    DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder();
-    HostAndPortMapper mapper = null;
-    if (base == null) {
-      config.timeoutMillis(Math.toIntExact(patience.toMillis()));
-      config.clientSetInfoConfig(ClientSetInfoConfig.withLibNameSuffix("redlock"));
-    } else {
-      config.from(base);
-      mapper = base.getHostAndPortMapper();
-    }
-    boundTimeouts(config, base, Math.toIntExact(patience.toMillis()));
-    if (base == null || base.getClientName() == null) {
+      NodeAddress address, JedisClientConfig base, String clientName, int timeoutMillis) {
+    DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder().from(base);
+    boundTimeouts(config, base, timeoutMillis);
+    if (base.getClientName() == null) {
       config.clientName(clientName);
     }
     if (address.tls()) {
       addTls(config, base);
     }
-    if (base != null && (address.tls() || base.isSsl())) {
+    if (address.tls() || base.isSsl()) {
       verifyHost(config, base);
     }
     if (address.password() != null) {
       config.credentials(new DefaultRedisCredentials(address.user(), address.password()));
     }
-    return config.hostAndPortMapper(new OnConnectingThreadsOnly(mapper)).build();
+    HostAndPortMapper mapper = new OnConnectingThreadsOnly(base.getHostAndPortMapper());
+    return config.hostAndPortMapper(mapper).build();
   }
 
   /** Sets the timeouts with which Jedis would wait without end, for a server that hangs. */
   private static void boundTimeouts(
-      DefaultJedisClientConfig.Builder config, @Nullable JedisClientConfig base, int millis) {
-    if (base == null || base.getBlockingSocketTimeoutMillis() == 0) {
+      DefaultJedisClientConfig.Builder config, JedisClientConfig base, int millis) {
+    if (base.getBlockingSocketTimeoutMillis() == 0) {
       config.blockingSocketTimeoutMillis(millis);
     }
-    if (base != null && base.getSocketTimeoutMillis() == 0) {
+    if (base.getSocketTimeoutMillis() == 0) {
       config.socketTimeoutMillis(millis);
     }
-    if (base != null && base.getConnectionTimeoutMillis() == 0) {
+    if (base.getConnectionTimeoutMillis() == 0) {
       config.connectionTimeoutMillis(millis);
     }
   }
@@ -210,11 +213,10 @@ public final class NodePools {
 
   /** Uses TLS, also if the base does not say so. */
   @SuppressWarnings("deprecation") // the older switch: the base may rely on it
-  private static void addTls(
-      DefaultJedisClientConfig.Builder config, @Nullable JedisClientConfig base) {
-    if (base != null && base.getSslSocketFactory() != null) {
+  private static void addTls(DefaultJedisClientConfig.Builder config, JedisClientConfig base) {
+    if (base.getSslSocketFactory() != null) {
       config.ssl(true);
-    } else if (base == null || (!base.isSsl() && base.getSslOptions() == null)) {
+    } else if (!base.isSsl() && base.getSslOptions() == null) {
       config.sslOptions(SslOptions.builder().build());
     }
   }
