@@ -2,6 +2,7 @@ package io.redlock.text;
 
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Locale;
 
 /**
@@ -15,17 +16,10 @@ public final class Brief {
   private static final Duration MILLISECOND = Duration.ofMillis(1);
   private static final int TENTH_OF_A_SECOND_NANOS = 100_000_000;
 
-  private enum Unit {
-    d(86_400),
-    h(3_600),
-    m(60);
+  private record Unit(String name, long seconds) {}
 
-    private final long seconds;
-
-    Unit(long seconds) {
-      this.seconds = seconds;
-    }
-  }
+  private static final List<Unit> LONG_UNITS =
+      List.of(new Unit("d", 86_400), new Unit("h", 3_600), new Unit("m", 60));
 
   private Brief() {}
 
@@ -54,9 +48,9 @@ public final class Brief {
     long seconds = duration.getSeconds();
     int nanos = duration.getNano();
     if (nanos == 0) {
-      for (Unit unit : Unit.values()) {
+      for (Unit unit : LONG_UNITS) {
         if (seconds > 0 && seconds % unit.seconds == 0) {
-          return seconds / unit.seconds + unit.name();
+          return seconds / unit.seconds + unit.name;
         }
       }
       return seconds + "s";
