@@ -85,7 +85,7 @@ class FakeSchedulerTest {
     ticker.stepWall(Duration.ofHours(-1));
     assertEquals(FakeTicker.START_WALL_MICROS - 3_600_000_000L, ticker.wallMicros());
     long monotonicNanos = ticker.monotonicNanos();
-    ticker.suspend(Duration.ofHours(1));
+    ticker.stepWall(Duration.ofHours(1));
     ticker.advance(Duration.ofMillis(5));
     assertEquals(FakeTicker.START_WALL_MICROS + 5_000, ticker.wallMicros());
     assertEquals(5_000_000, ticker.monotonicNanos() - monotonicNanos);

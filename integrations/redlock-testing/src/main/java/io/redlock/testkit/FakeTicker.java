@@ -28,14 +28,9 @@ public final class FakeTicker implements Ticker {
     advanceNanos(by.toNanos());
   }
 
-  /** Sets the wall clock forward or back. */
+  /** Sets the wall clock forward or back, or suspends the machine: then only that one goes on. */
   public void stepWall(Duration by) {
     wallNanos.addAndGet(by.toNanos());
-  }
-
-  /** Suspends the machine: the monotonic clock stands still while the wall clock goes on. */
-  public void suspend(Duration by) {
-    stepWall(by);
   }
 
   void advanceNanos(long nanos) {
