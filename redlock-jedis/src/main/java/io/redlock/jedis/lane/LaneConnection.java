@@ -225,8 +225,7 @@ final class LaneConnection {
 
   /**
    * Returns the calls to write now; null if there are none or another thread writes. The thread
-   * that gets a batch writes it and then calls {@link Batch#written} or {@link
-   * LaneMachine#writeFailed}.
+   * that gets a batch writes it and then calls {@link Batch#written} or {@link LaneMachine#lost}.
    */
   @Nullable Batch nextBatch(Writer writer, long nowNanos) {
     Batch next = batch;

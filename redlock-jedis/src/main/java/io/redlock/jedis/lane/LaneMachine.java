@@ -138,13 +138,6 @@ final class LaneMachine implements MachineShell.Machine {
     return call.state != Call.State.OVER && connection.isAnswering(nowNanos);
   }
 
-  /** Gives the connection up, because a batch was not written completely. */
-  void writeFailed(Wire to, Throwable why, long nowNanos) {
-    if (connection.uses(to)) {
-      abandon(NodeReply.unreachable(ReplyMapper.lost(why)), nowNanos);
-    }
-  }
-
   // The connection.
 
   /** Begins to connect. */
@@ -174,14 +167,6 @@ final class LaneMachine implements MachineShell.Machine {
     connection.begin(fresh, nowNanos);
   }
 
-  /** Takes note that no connection could be made. */
-  @Override
-  public void failed(Throwable why, long nowNanos) {
-    if (phase == Phase.DIALING) {
-      unreachable(ReplyMapper.connectFailure(why), nowNanos);
-    }
-  }
-
   private void unreachable(NodeReply refusal, long nowNanos) {
     health.down(refusal, nowNanos);
     calls.refuseQueued(refusal, nowNanos);
@@ -201,10 +186,12 @@ final class LaneMachine implements MachineShell.Machine {
     ticks.by(dialNanos, nowNanos);
   }
 
-  /** Takes note that the connection has ended. */
+  /** Takes note that the connection has ended, or that none could be made: then there is none. */
   @Override
   public void lost(@Nullable Wire from, Throwable why, long nowNanos) {
-    if (connection.uses(from)) {
+    if (from == null && phase == Phase.DIALING) {
+      unreachable(ReplyMapper.connectFailure(why), nowNanos);
+    } else if (connection.uses(from)) {
       abandon(
           connection.isOpen()
               ? NodeReply.unreachable(ReplyMapper.lost(why))

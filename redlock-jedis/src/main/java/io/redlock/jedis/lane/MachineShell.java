@@ -33,10 +33,7 @@ abstract class MachineShell<M extends MachineShell.Machine> {
     /** Takes the new connection, or gives it up. */
     void connected(Wire fresh, long nowNanos);
 
-    /** Takes note that no connection could be made. */
-    void failed(Throwable why, long nowNanos);
-
-    /** Takes note that the connection has ended. */
+    /** Takes note that the connection has ended, or that there is none, since it failed. */
     void lost(@Nullable Wire from, Throwable why, long nowNanos);
 
     /** Starts again with a new connection after a step failed. */
@@ -216,7 +213,7 @@ abstract class MachineShell<M extends MachineShell.Machine> {
     try {
       dialer.dial(new Connected());
     } catch (RuntimeException | Error e) { // of a thread: it is an attempt that failed
-      step((each, nowNanos) -> each.failed(e, nowNanos));
+      step((each, nowNanos) -> each.lost(null, e, nowNanos));
     }
   }
 
@@ -249,14 +246,7 @@ abstract class MachineShell<M extends MachineShell.Machine> {
 
     @Override
     public void lost(Throwable why) {
-      step(
-          (each, nowNanos) -> {
-            if (isTaken) {
-              each.lost(wire, why, nowNanos);
-            } else {
-              each.failed(why, nowNanos);
-            }
-          });
+      step((each, nowNanos) -> each.lost(isTaken ? wire : null, why, nowNanos));
     }
   }
 }

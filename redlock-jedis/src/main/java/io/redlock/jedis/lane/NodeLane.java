@@ -252,7 +252,7 @@ public final class NodeLane implements LockNode {
           }
           wire.flush();
         } catch (RuntimeException | Error e) { // ends this connection only
-          step((each, nowNanos) -> each.writeFailed(wire, e, nowNanos));
+          step((each, nowNanos) -> each.lost(wire, e, nowNanos));
           return;
         }
         batch.written();

@@ -133,14 +133,6 @@ final class WakeMachine implements MachineShell.Machine {
     reports.accept(() -> writer.accept(to, full));
   }
 
-  @Override
-  public void failed(Throwable why, long nowNanos) {
-    if (phase == Phase.DIALING) {
-      warn(why);
-      pause(nowNanos);
-    }
-  }
-
   private void pause(long nowNanos) {
     failures = Math.min(failures + 1, MAX_DOUBLINGS);
     phase = Phase.PAUSING;
@@ -149,7 +141,10 @@ final class WakeMachine implements MachineShell.Machine {
 
   @Override
   public void lost(@Nullable Wire from, Throwable why, long nowNanos) {
-    if (from == wire && from != null) {
+    if (from == null && phase == Phase.DIALING) {
+      warn(why);
+      pause(nowNanos);
+    } else if (from != null && from == wire) {
       LOG.debug("node {}: the connection for wake-ups is lost: {}", node, ReplyMapper.lost(why));
       leave(from, false);
       again(nowNanos);

@@ -459,7 +459,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "start" -> machine.start(nowNanos);
       case "quorum" -> machine.connection.told(nowNanos);
       case "fail" ->
-          machine.failed(rest.isEmpty() ? REFUSAL : new JedisDataException(rest), nowNanos);
+          machine.lost(null, rest.isEmpty() ? REFUSAL : new JedisDataException(rest), nowNanos);
       case "lose" -> {
         lateWriter = underWay == null ? lateWriter : underWay;
         underWay = null;
@@ -468,20 +468,19 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "written-late" -> {
         Batch batch = taken(lateWriter);
         batch.calls.forEach(call -> came.add("had " + label(call)));
-        machine.writeFailed(batch.wire, new IOException("reset"), nowNanos);
+        machine.lost(batch.wire, new IOException("reset"), nowNanos);
         batch.written();
       }
       case "write-fails" -> {
         underWay = null;
         writersComeBack = true;
-        machine.writeFailed(wire, new IOException("broken pipe"), nowNanos);
+        machine.lost(wire, new IOException("broken pipe"), nowNanos);
       }
       case "strange" -> { // of another connection, and of none
         for (Wire each : new Wire[] {new TestWire(99, this::ended), null}) {
           machine.lost(each, new IOException("strange"), nowNanos);
           assertNull(machine.received(each, TestNode.bytes("RELEASED 1"), nowNanos));
         }
-        machine.writeFailed(new TestWire(99, this::ended), new IOException("strange"), nowNanos);
       }
       case "broken" -> machine.fail(new OutOfMemoryError("heap"), nowNanos);
       case "close" -> machine.close(nowNanos);

@@ -58,7 +58,7 @@ class WakeMachineTest {
           wire = new TestWire(++wires, (ended, what) -> tell(what));
           machine.connected(wire, nowNanos);
         }
-        case "failed" -> machine.failed(failure(rest), nowNanos);
+        case "failed" -> machine.lost(null, failure(rest), nowNanos);
         case "lost" -> machine.lost(wire, RESET, nowNanos);
         case "refused" -> receive(new JedisDataException(rest));
         case "subscribe", "unsubscribe", "psubscribe" -> hear(command, CHANNEL, "1");
