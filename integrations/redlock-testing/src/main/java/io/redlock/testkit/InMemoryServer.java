@@ -53,7 +53,10 @@ public final class InMemoryServer {
 
   /** Executes a request, atomically, and reports the wake-ups to the listeners. */
   public NodeReply execute(NodeRequest request) {
-    return execute(request, Runnable::run);
+    List<Runnable> later = new ArrayList<>();
+    NodeReply reply = execute(request, later::add);
+    later.forEach(Runnable::run);
+    return reply;
   }
 
   /**
@@ -62,29 +65,18 @@ public final class InMemoryServer {
    * @param later receives the tasks that call the listeners, to be run when the caller holds no
    *     lock: listeners have locks of their own
    */
-  NodeReply execute(NodeRequest request, Consumer<Runnable> later) {
-    Outcome outcome = executed(request);
-    List<Consumer<String>> all;
-    synchronized (this) {
-      all = List.copyOf(listeners);
-    }
-    for (String waiter : outcome.woken()) {
-      later.accept(() -> all.forEach(listener -> listener.accept(waiter)));
-    }
-    return outcome.reply();
-  }
-
-  private synchronized Outcome executed(NodeRequest request) {
+  synchronized NodeReply execute(NodeRequest request, Consumer<Runnable> later) {
     List<String> names = request.names();
-    List<Cell> before = new ArrayList<>(names.size());
-    for (String name : names) {
-      before.add(cells.getOrDefault(name, Cell.EMPTY));
-    }
+    List<Cell> before = names.stream().map(name -> cells.getOrDefault(name, Cell.EMPTY)).toList();
     Outcome outcome = model.execute(before, request, standing, nowMicros());
     for (int i = 0; i < names.size(); i++) {
       put(names.get(i), outcome.cells().get(i));
     }
-    return outcome;
+    List<Consumer<String>> all = List.copyOf(listeners);
+    for (String waiter : outcome.woken()) {
+      later.accept(() -> all.forEach(listener -> listener.accept(waiter)));
+    }
+    return outcome.reply();
   }
 
   /** Returns the server's time, in microseconds since the epoch. */
