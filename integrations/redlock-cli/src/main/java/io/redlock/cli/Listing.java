@@ -19,6 +19,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The command {@code list}: searches all masters for locks, and inspects each that it finds. */
@@ -33,14 +34,14 @@ final class Listing {
   /** So many inspections at a time keep other clients of a master waiting for no time. */
   private static final int AT_ONCE = 50;
 
-  private final String keyPrefix;
-  private final List<String> masters = new ArrayList<>();
-  private final List<Probe.Answer<Found>> answers = new ArrayList<>();
+  private final Probe probe;
+  private final List<Probe.Answer<Found>> answers; // in the order of the masters
   private final List<Inspection> locks = new ArrayList<>();
-  private Quorum quorum = Quorum.of(0);
 
-  private Listing(String keyPrefix) {
-    this.keyPrefix = keyPrefix;
+  private Listing(Probe probe, String prefix) {
+    this.probe = probe;
+    this.answers =
+        probe.ask(connection -> LockSearch.search(connection, prefix), LockSearch.LONGEST);
   }
 
   /**
@@ -51,8 +52,11 @@ final class Listing {
   static int run(
       Supplier<DeploymentSettings> deployments, String prefix, boolean json, PrintStream out) {
     DeploymentSettings searched = deployments.get();
-    Listing listing = new Listing(searched.keyPrefix());
-    TreeSet<String> resources = listing.search(searched, prefix);
+    String keyPrefix = searched.keyPrefix();
+    Listing listing =
+        searched.ask(
+            "cannot list", List.of(), survey -> new Listing(survey.probe(), keyPrefix + prefix));
+    TreeSet<String> resources = listing.resources(keyPrefix);
     boolean isCut = resources.size() > LockSearch.MOST_LOCKS;
     if (!resources.isEmpty()) {
       try (Redlock redlock = deployments.get().build()) {
@@ -73,31 +77,13 @@ final class Listing {
     return isComplete ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
-  private TreeSet<String> search(DeploymentSettings deployment, String prefix) {
-    deployment.ask(
-        "cannot list",
-        List.of(),
-        survey -> {
-          Probe probe = survey.probe();
-          probe.masters().forEach(master -> masters.add(master.name()));
-          quorum = probe.quorum();
-          answers.addAll(
-              probe.ask(
-                  connection -> LockSearch.search(connection, keyPrefix + prefix),
-                  LockSearch.LONGEST));
-          return true;
-        });
-    TreeSet<String> resources = new TreeSet<>();
-    for (Probe.Answer<Found> answer : answers) {
-      if (answer.value() != null) {
-        answer.value().keys().stream()
-            .filter(Listing::canBeALock)
-            .map(key -> key.substring(keyPrefix.length()))
-            .filter(resource -> !resource.isBlank())
-            .forEach(resources::add);
-      }
-    }
-    return resources;
+  private TreeSet<String> resources(String keyPrefix) {
+    return answers.stream()
+        .flatMap(answer -> answer.value() == null ? Stream.of() : answer.value().keys().stream())
+        .filter(Listing::canBeALock)
+        .map(key -> key.substring(keyPrefix.length()))
+        .filter(resource -> !resource.isBlank())
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
   private static boolean canBeALock(String key) {
@@ -134,11 +120,9 @@ final class Listing {
       Found found = answers.get(i).value();
       unsearched |= found == null || !found.isComplete() ? 1 << i : 0;
     }
-    return majority(quorum.present(), unsearched) || majority(quorum.future(), unsearched);
-  }
-
-  private static boolean majority(int group, int masters) {
-    return group != 0 && Integer.bitCount(group & masters) >= Quorum.needed(group);
+    Quorum quorum = probe.quorum();
+    return new Quorum(quorum.present(), 0).isReachedBy(unsearched)
+        || quorum.isJoint() && new Quorum(quorum.future(), 0).isReachedBy(unsearched);
   }
 
   /** Returns what was left out, and why. */
@@ -146,11 +130,12 @@ final class Listing {
     List<String> gaps = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) {
       Found found = answers.get(i).value();
+      String master = probe.masters().get(i).name();
       if (found == null) {
-        gaps.add(masters.get(i) + " was not searched: " + answers.get(i).failureText());
+        gaps.add(master + " was not searched: " + answers.get(i).failureText());
       } else if (!found.isComplete()) {
         gaps.add(
-            masters.get(i)
+            master
                 + " has more: it was searched for "
                 + LockSearch.LONGEST.toSeconds()
                 + "s, "
