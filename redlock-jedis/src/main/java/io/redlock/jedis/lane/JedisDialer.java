@@ -94,7 +94,6 @@ public final class JedisDialer implements Dialer {
     Throwable why;
     try {
       wire = lease();
-      wire.begin();
       reader.connected(wire);
       while (!wire.isEnded()) {
         reader.received(wire.read());
@@ -198,6 +197,7 @@ public final class JedisDialer implements Dialer {
       this.connection = connection;
       this.pooledSoTimeoutMillis = connection.getSoTimeout();
       connection.setHandlingPool(null); // otherwise close() would return it to its pool
+      connection.setSoTimeout(soTimeoutMillis);
     }
 
     @Override
@@ -266,10 +266,6 @@ public final class JedisDialer implements Dialer {
       } catch (JedisException e) {
         LOG.debug("{}: a connection did not close cleanly", threadName, e);
       }
-    }
-
-    void begin() {
-      connection.setSoTimeout(soTimeoutMillis);
     }
 
     void giveBack() {

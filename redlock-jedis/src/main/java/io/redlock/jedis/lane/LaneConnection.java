@@ -46,14 +46,6 @@ final class LaneConnection {
   /** The life of a connection after which its end does not count as a failure to connect. */
   private static final long LASTING_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** The roles in which a thread writes. */
-  enum Writer {
-    /** A thread that must not block. */
-    ANYBODY,
-    /** The thread that reads the answers, and has read the last one that was due. */
-    READER
-  }
-
   /**
    * The calls that one thread writes to a connection, in order. There is one batch for each
    * connection, and it belongs to the thread that got it until it is written.
@@ -226,8 +218,11 @@ final class LaneConnection {
   /**
    * Returns the calls to write now; null if there are none or another thread writes. The thread
    * that gets a batch writes it and then calls {@link Batch#written} or {@link LaneMachine#lost}.
+   *
+   * @param asReader true for the thread that reads the answers, and has read the last one that was
+   *     due; false for a thread that must not block
    */
-  @Nullable Batch nextBatch(Writer writer, long nowNanos) {
+  @Nullable Batch nextBatch(boolean asReader, long nowNanos) {
     Batch next = batch;
     if (next == null || !next.isWritten) {
       return null;
@@ -238,7 +233,7 @@ final class LaneConnection {
     }
     calls.sendAhead(next.calls, nowNanos);
     if (open) {
-      sendWaiting(next, writer, nowNanos);
+      sendWaiting(next, asReader, nowNanos);
     }
     if (next.calls.isEmpty()) {
       return null;
@@ -250,8 +245,8 @@ final class LaneConnection {
     return next;
   }
 
-  private void sendWaiting(Batch next, Writer writer, long nowNanos) {
-    if (!mayWrite(writer, nowNanos)) {
+  private void sendWaiting(Batch next, boolean asReader, long nowNanos) {
+    if (!mayWrite(asReader, nowNanos)) {
       planBatch(nowNanos);
       return;
     }
@@ -262,14 +257,12 @@ final class LaneConnection {
       audits.sent(nowNanos);
     }
     long mostBytes =
-        writer == Writer.READER
-            ? LaneSettings.MAX_UNANSWERED_BYTES
-            : LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS;
+        asReader ? LaneSettings.MAX_UNANSWERED_BYTES : LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS;
     calls.sendQueued(next.calls, mostBytes, nowNanos);
   }
 
-  private boolean mayWrite(Writer writer, long nowNanos) {
-    if (writer == Writer.READER) {
+  private boolean mayWrite(boolean asReader, long nowNanos) {
+    if (asReader) {
       return calls.unanswered() == 0;
     }
     long sinceWriteNanos = nowNanos - lastWriteNanos;

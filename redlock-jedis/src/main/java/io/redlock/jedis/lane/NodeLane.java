@@ -4,7 +4,6 @@ import static io.redlock.jedis.lane.LaneLog.LOG;
 
 import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneConnection.Batch;
-import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
@@ -40,9 +39,9 @@ public final class NodeLane implements LockNode {
   private static final Pending NOT_PENDING = () -> false;
   private static final NodeReply FAILED = NodeReply.unreachable("the lane failed");
   private static final MachineShell.Step<LaneMachine, Batch> AS_READER =
-      (each, nowNanos) -> each.connection.nextBatch(Writer.READER, nowNanos);
+      (each, nowNanos) -> each.connection.nextBatch(true, nowNanos);
   private static final MachineShell.Step<LaneMachine, Batch> AS_ANYBODY =
-      (each, nowNanos) -> each.connection.nextBatch(Writer.ANYBODY, nowNanos);
+      (each, nowNanos) -> each.connection.nextBatch(false, nowNanos);
 
   private final String name;
   private final Dialer dialer;
@@ -175,8 +174,11 @@ public final class NodeLane implements LockNode {
     }
 
     Pending send(NodeRequest request, int slot, ReplyHandler handler) {
-      Request call = encode(request, slot, handler);
-      if (call == null) {
+      Request call;
+      try { // without the lock that all callers share
+        call = new Request(encoder.encode(request), slot, handler);
+      } catch (RuntimeException | Error e) { // a send never throws
+        LOG.error("node {}: its lane failed to encode a request", name, e);
         return refuse(FAILED, slot, handler);
       }
       Batch batch = take(call);
@@ -185,16 +187,6 @@ public final class NodeLane implements LockNode {
       }
       write(batch, AS_ANYBODY);
       return call;
-    }
-
-    /** Returns the call, made without the lock that all callers share; null if that failed. */
-    private @Nullable Request encode(NodeRequest request, int slot, ReplyHandler handler) {
-      try {
-        return new Request(encoder.encode(request), slot, handler);
-      } catch (RuntimeException | Error e) { // a send never throws
-        LOG.error("node {}: its lane failed to encode a request", name, e);
-        return null;
-      }
     }
 
     /** A call that its caller may withdraw. */
@@ -206,9 +198,7 @@ public final class NodeLane implements LockNode {
 
       @Override
       public @Nullable Batch take(LaneMachine each, long nowNanos) {
-        return each.enqueue(this, nowNanos)
-            ? each.connection.nextBatch(Writer.ANYBODY, nowNanos)
-            : null;
+        return each.enqueue(this, nowNanos) ? each.connection.nextBatch(false, nowNanos) : null;
       }
 
       @Override

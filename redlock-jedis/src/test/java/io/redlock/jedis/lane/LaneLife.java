@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneConnection.Batch;
-import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.jedis.membership.Marks;
 import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.membership.Peers;
@@ -269,9 +268,9 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     each.call = call;
     calls.put(call, each);
     boolean isQueued = machine.enqueue(call, nowNanos);
-    Batch batch = isQueued ? machine.connection.nextBatch(Writer.ANYBODY, nowNanos) : null;
+    Batch batch = isQueued ? machine.connection.nextBatch(false, nowNanos) : null;
     perform();
-    write(batch, Writer.ANYBODY);
+    write(batch, false);
     return each;
   }
 
@@ -388,7 +387,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     }
     perform();
     if (hasMore) {
-      write(machine.connection.nextBatch(Writer.READER, nowNanos), Writer.READER);
+      write(machine.connection.nextBatch(true, nowNanos), true);
     }
   }
 
@@ -443,7 +442,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "written" -> {
         taken(underWay).written();
         underWay = null;
-        write(machine.connection.nextBatch(Writer.ANYBODY, nowNanos), Writer.ANYBODY);
+        write(machine.connection.nextBatch(false, nowNanos), false);
       }
       default -> step(command, rest);
     }
@@ -506,7 +505,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     machine.connected(fresh, nowNanos);
     perform();
     wire = came.contains("end " + wires) ? known : fresh;
-    write(machine.connection.nextBatch(Writer.READER, nowNanos), Writer.READER);
+    write(machine.connection.nextBatch(true, nowNanos), true);
   }
 
   /** Other nodes are found fit, so many. */
@@ -554,7 +553,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
 
   private void afterStep() {
     perform();
-    write(machine.connection.nextBatch(Writer.ANYBODY, nowNanos), Writer.ANYBODY);
+    write(machine.connection.nextBatch(false, nowNanos), false);
   }
 
   private void perform() {
@@ -611,10 +610,10 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
 
   // Writing.
 
-  private void write(@Nullable Batch first, Writer writer) {
+  private void write(@Nullable Batch first, boolean asReader) {
     for (Batch batch = first;
         batch != null;
-        batch = machine.connection.nextBatch(writer, nowNanos)) {
+        batch = machine.connection.nextBatch(asReader, nowNanos)) {
       goOn();
       List<String> labels = new ArrayList<>();
       for (Call call : batch.calls) {
@@ -672,7 +671,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "idle?" -> machine.calls.isIdle() ? "yes" : "no";
       case "more?" -> machine.calls.hasMore() ? "yes" : "no";
       case "reader?" ->
-          machine.connection.nextBatch(Writer.READER, nowNanos) == null ? "nothing" : "a batch";
+          machine.connection.nextBatch(true, nowNanos) == null ? "nothing" : "a batch";
       case "clock?" -> clock.offsetMicros().toString();
       case "quorum?" -> trust(0).hasQuorum() ? "yes" : "no";
       case "birth?" -> node.birth;
