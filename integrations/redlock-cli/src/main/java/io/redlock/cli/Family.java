@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +31,6 @@ final class Family {
 
   private static final Path PROCESSES = Path.of("/proc");
   private static final boolean IS_LINUX = Files.exists(PROCESSES.resolve("self/stat"));
-  private static final Pattern NUMBER = Pattern.compile("\\d+");
   private static final String SESSION_STARTER = "setsid";
 
   /** Gives no input. */
@@ -341,16 +339,12 @@ final class Family {
       return ProcessHandle.allProcesses().map(ProcessHandle::pid).toList();
     }
     List<Long> pids = new ArrayList<>();
-    try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROCESSES, Family::isProcess)) {
+    try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROCESSES, "[0-9]*")) {
       processes.forEach(process -> pids.add(Long.valueOf(process.getFileName().toString())));
     } catch (DirectoryIteratorException e) {
       throw e.getCause();
     }
     return pids;
-  }
-
-  private static boolean isProcess(Path file) {
-    return NUMBER.matcher(file.getFileName().toString()).matches();
   }
 
   private boolean hasLease(Stat stat) throws IOException {

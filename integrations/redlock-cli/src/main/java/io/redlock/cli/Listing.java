@@ -174,7 +174,7 @@ final class Listing {
               holding(lock) + " of " + lock.nodes().size()));
     }
     Terminal.printTable(rows, out);
-    gaps.forEach(gap -> Terminal.print(gap, out));
+    gaps.forEach(gap -> out.println(Brief.line(gap)));
     out.println(
         locks.stream().filter(lock -> lock.held() == Held.YES).count()
             + " held"

@@ -2,6 +2,7 @@ package io.redlock.cli;
 
 import io.redlock.Inspection;
 import io.redlock.Redlock;
+import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,7 +36,7 @@ final class Status {
   }
 
   private static void print(Inspection inspection, PrintStream out) {
-    Terminal.print(inspection.summary(), out);
+    out.println(Brief.line(inspection.summary()));
     List<List<String>> rows = new ArrayList<>(List.of(HEAD));
     for (Inspection.Node node : inspection.nodes()) {
       rows.add(

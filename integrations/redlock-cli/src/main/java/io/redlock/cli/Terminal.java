@@ -26,11 +26,6 @@ final class Terminal {
     }
   }
 
-  /** Prints a line; a name of a resource in it may hold anything. */
-  static void print(String line, PrintStream out) {
-    out.println(Brief.line(line));
-  }
-
   private static int width(List<List<String>> rows, int column) {
     return rows.stream().mapToInt(row -> row.get(column).length()).max().orElse(0);
   }
