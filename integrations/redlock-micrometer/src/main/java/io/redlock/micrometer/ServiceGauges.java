@@ -28,7 +28,7 @@ final class ServiceGauges {
   private static final Map<Place, ServiceGauges> ALL = new HashMap<>(); // guarded by itself
 
   private final Place place;
-  private final List<Redlock> services = new CopyOnWriteArrayList<>();
+  private final CopyOnWriteArrayList<Redlock> services = new CopyOnWriteArrayList<>();
   private final Map<String, Gauge> votes = new HashMap<>(); // by node; guarded by ALL
   private final List<Gauge> gauges; // guarded by ALL
 
@@ -53,9 +53,7 @@ final class ServiceGauges {
   static void add(MeterRegistry registry, String service, Redlock redlock) {
     synchronized (ALL) {
       ServiceGauges gauges = ALL.computeIfAbsent(new Place(registry, service), ServiceGauges::new);
-      if (!gauges.services.contains(redlock)) {
-        gauges.services.add(redlock);
-      }
+      gauges.services.addIfAbsent(redlock);
       redlock
           .operations()
           .nodes()

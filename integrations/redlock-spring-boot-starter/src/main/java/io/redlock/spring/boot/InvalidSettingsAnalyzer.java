@@ -33,7 +33,7 @@ final class InvalidSettingsAnalyzer extends AbstractFailureAnalyzer<InvalidSetti
             .map(line -> System.lineSeparator() + "    " + line)
             .collect(Collectors.joining());
     return new FailureAnalysis(
-        "The lock service was not started: " + cause.faults(),
+        "The lock service was not started: " + cause.getMessage(),
         origins.isEmpty()
             ? "Set redlock.nodes, for example"
                 + " redlock.nodes=10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379,"

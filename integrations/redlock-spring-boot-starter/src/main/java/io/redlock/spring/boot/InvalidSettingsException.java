@@ -1,18 +1,11 @@
 package io.redlock.spring.boot;
 
-import java.util.Objects;
-
-/** Settings that {@code build()} refused. */
+/** Settings that {@code build()} refused; the message names every fault and its fix. */
 final class InvalidSettingsException extends RuntimeException {
 
   private static final long serialVersionUID = 1;
 
   InvalidSettingsException(IllegalArgumentException refusal) {
     super(refusal.getMessage(), refusal);
-  }
-
-  /** Returns every fault with its fix. */
-  String faults() {
-    return Objects.requireNonNull(getMessage());
   }
 }
