@@ -40,7 +40,7 @@ if mark and not string.find(mark, ARGV[8], 1, true) then
 end
 
 -- E2
-local keeps = {}
+local joins = {}
 if missing then
   local token, skew, sent, birth = T + 0, ARGV[5], ARGV[6] + 0, ARGV[7]
   local time = call('TIME')
@@ -51,17 +51,13 @@ if missing then
   end
   local aheadMillis = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
   for _, i in ipairs(missing) do
-    keeps[i] = math.max(retention + aheadMillis, call('PTTL', KEYS[i + 1]))
-  end
-end
-
-if missing then
-  for _, i in ipairs(missing) do
-    call('SET', KEYS[i + 1], T, 'PX', keeps[i])
+    local keeps = math.max(retention + aheadMillis, call('PTTL', KEYS[i + 1]))
+    call('SET', KEYS[i + 1], T, 'PX', keeps)
+    joins[i] = true
   end
 end
 for i = 1, last, 2 do
-  if not keeps[i] then
+  if not joins[i] then
     if call('PTTL', KEYS[i]) < ttl + 0 then
       call('PEXPIRE', KEYS[i], ttl)
     end

@@ -53,10 +53,7 @@ while head and head ~= waiter do
   head = first()
 end
 
-local lives = ttl
-if holder then
-  lives = math.max(ttl, lockLives)
-end
+local lives = holder and math.max(ttl, lockLives) or ttl
 if lives + 0 < life + 0 then
   -- The ticket of a holder that dies must not block the name for longer than its key does.
   call('ZADD', ends, 'XX', string.format('%.0f', nowMillis + lives), waiter)

@@ -55,17 +55,12 @@ local keeps = retention -- stays a string where it can, which saves the server a
 if token > now then
   keeps = retention + math.ceil((token - now) / 1000) -- the counter outlives it
 end
-local lives = {}
-if held then
-  for i = 1, last, 2 do
-    lives[i] = math.max(ttl, call('PTTL', KEYS[i]))
-  end
-end
 for i = 1, last, 2 do
   local left = highestCounter > 0 and call('PTTL', KEYS[i + 1]) or 0
   call('SET', KEYS[i + 1], T, 'PX', left > keeps + 0 and left or keeps)
 end
 for i = 1, last, 2 do
-  call('SET', KEYS[i], value, 'PX', lives[i] or ttl)
+  local lives = held and math.max(ttl, call('PTTL', KEYS[i])) or ttl
+  call('SET', KEYS[i], value, 'PX', lives)
 end
 return 'GRANT ' .. T .. ' ' .. highest
