@@ -583,9 +583,10 @@ class MarkScope {
     for (NodeAudit audit : audits) {
       Surroundings around =
           new Surroundings(audit.nodeMicros(), true, OptionalLong.of(0), 0, new Advice.Keep(), "");
-      nothing.put(found.size(), "");
+      int index = found.size();
+      nothing.put(index, "");
       found.add(
-          new Audited(Membership.Node.of(names.get(found.size()), audit), around, null, null));
+          new Audited(index, Membership.Node.of(names.get(index), audit), around, null, null));
     }
     Map<Question, Map<Integer, String>> answers = new EnumMap<>(Question.class);
     for (Question question : Question.values()) {

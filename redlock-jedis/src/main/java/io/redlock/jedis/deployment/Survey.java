@@ -72,7 +72,7 @@ public final class Survey {
         if (fault.isPresent()) {
           Audited found = audits.get(index);
           Verdict refused = Verdict.refused(fault.get());
-          audits.set(index, new Audited(found.node(), found.around(), refused, null));
+          audits.set(index, new Audited(index, found.node(), found.around(), refused, null));
         }
       }
     }
@@ -119,7 +119,7 @@ public final class Survey {
       Surroundings around = hear(peers, i, timed, clocks, rules);
       Verdict verdict = audit == null || around == null ? null : rules.judge(audit, around);
       Membership.Node node = Membership.Node.of(names.get(i), audit);
-      audits.add(new Audited(node, around, verdict, answers.get(i).failure()));
+      audits.add(new Audited(i, node, around, verdict, answers.get(i).failure()));
     }
     return audits;
   }

@@ -2,18 +2,21 @@ package io.redlock.jedis.membership;
 
 import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.spi.NodeReply;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A master as it was audited without a lock service.
  *
+ * @param index its place in the lists
  * @param node what it shows
  * @param around the knowledge about the others; null if there is no answer
  * @param verdict the verdict of a client; null if there is no answer
  * @param failure the reason if there is no answer; null otherwise
  */
 public record Audited(
+    int index,
     Membership.Node node,
     @Nullable Surroundings around,
     @Nullable Verdict verdict,
@@ -22,6 +25,11 @@ public record Audited(
   /** Returns the master's name. */
   public String name() {
     return node.name();
+  }
+
+  /** Returns these as a set of masters. */
+  static int bits(List<Audited> some) {
+    return some.stream().mapToInt(each -> 1 << each.index).sum();
   }
 
   /** Returns the audit; null if there is no answer. */

@@ -16,8 +16,6 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /**
  * The founding of a set by an operator, as a pure function from what all masters show to the next
@@ -73,19 +71,22 @@ public record Founding(
   public Step step(List<Audited> masters, Known known) {
     List<Membership.Node> nodes = masters.stream().map(Audited::node).toList();
     Membership membership = Membership.of(nodes, quorum, client, "");
-    int members = membership.keeping();
+    List<Audited> members =
+        masters.stream().filter(each -> membership.isKept(each.index())).toList();
     boolean isReplaced =
-        IntStream.range(0, nodes.size())
-            .filter(i -> replaced.containsKey(nodes.get(i).name()))
-            .allMatch(i -> (members & 1 << i) != 0);
+        masters.stream()
+            .allMatch(each -> !replaced.containsKey(each.name()) || members.contains(each));
     // A set that is founded on new masters replaces nothing, so nothing older can come back.
-    if (quorum.isReachedBy(members) && isReplaced) {
+    if (quorum.isReachedBy(Audited.bits(members)) && isReplaced) {
       return known.save(
-          masters,
-          answering(masters).filter(i -> !isNew && known.written().containsKey(i)),
-          new Step.Done("", members));
+          masters.stream()
+              .filter(each -> each.audit() != null && !isNew)
+              .filter(each -> known.written().containsKey(each.index()))
+              .toList(),
+          new Step.Done("", Audited.bits(members)));
     }
-    Optional<Step> ask = known.ask(Question.USE, answering(masters));
+    Optional<Step> ask =
+        known.ask(Question.USE, masters.stream().filter(each -> each.audit() != null).toList());
     if (isNew && ask.isPresent()) {
       return ask.get();
     }
@@ -103,15 +104,22 @@ public record Founding(
     boolean goesOn =
         isNew && nodes.stream().allMatch(node -> isBegun(node, set) || isAsNew(node, set));
     String difference = kept.map(client::difference).orElse("");
+    List<Audited> left = masters.stream().filter(each -> !gone.contains(each.name())).toList();
+    boolean isEnough = quorum.isReachedBy(Audited.bits(left));
     Map<Integer, String> reasons = new TreeMap<>();
-    for (int i = 0; i < nodes.size(); i++) {
-      String reason = hindrance(masters.get(i), known, membership, i, set, goesOn, difference);
+    for (Audited each : masters) {
+      String hindrance =
+          isEnough || left.contains(each) || each.audit() != null
+              ? hindrance(each, known, membership, set, goesOn)
+              : Operation.tooMany(quorum);
+      boolean isKept = each.node().hasFoundedText() && isOf(each.node(), set);
+      String reason = hindrance.isEmpty() && isKept ? difference : hindrance;
       if (!reason.isEmpty()) {
-        reasons.put(i, reason);
+        reasons.put(each.index(), reason);
       }
     }
     return reasons.isEmpty()
-        ? found(masters, agreement(nodes, set, kept), set)
+        ? found(left, agreement(nodes, set, kept), set)
         : new Step.Refuse(reasons, nodes.stream().anyMatch(node -> isLeftBehind(node, set)));
   }
 
@@ -135,10 +143,6 @@ public record Founding(
       return "its statistics do not show that it is new: leave out --new";
     }
     return key.isEmpty() ? "" : USED + Brief.text(key) + ": leave out --new";
-  }
-
-  private static Stream<Integer> answering(List<Audited> masters) {
-    return IntStream.range(0, masters.size()).filter(i -> masters.get(i).audit() != null).boxed();
   }
 
   // The set.
@@ -204,49 +208,37 @@ public record Founding(
 
   /** Returns why this master cannot be adopted; empty if it can, or is a member. */
   private String hindrance(
-      Audited master,
-      Known known,
-      Membership membership,
-      int index,
-      MasterSet set,
-      boolean goesOn,
-      String difference) {
+      Audited master, Known known, Membership membership, MasterSet set, boolean goesOn) {
     Membership.Node node = master.node();
     NodeAudit audit = node.audit();
-    if (gone.contains(node.name())) {
-      return audit != null
-          ? NOT_GONE
-          : quorum.isReachedBy(left(set)) ? "" : Operation.tooMany(quorum);
-    }
-    String fault = master.fault(client);
+    String fault = Operation.fault(master, client, gone);
     if (audit == null || !fault.isEmpty()) {
       return fault;
     }
-    String written = known.written().getOrDefault(index, audit.birth());
+    String written = known.written().getOrDefault(master.index(), audit.birth());
     if (!written.equals(audit.birth()) && node.isValid()) {
       return "its mark was changed meanwhile: run one command at a time";
     }
-    String use = isNew ? String.valueOf(known.answer(Question.USE, index)) : "";
+    String use = isNew ? known.answer(Question.USE, master) : "";
     if (!use.isEmpty()) {
       return use;
     }
     BirthMark mark = node.mark();
-    boolean isIts = isOf(node, set);
-    if (quorum.isJoint() || isIts && !isAlone(node, set)) {
-      return membership.advice(index) instanceof Membership.Advice.Refuse refuse
+    if (quorum.isJoint() || isOf(node, set) && !isAlone(node, set)) {
+      return membership.advice(master.index()) instanceof Membership.Advice.Refuse refuse
           ? refuse.reason()
           : CHANGING;
     }
-    if (isNew && !goesOn && !node.answer().birth().isEmpty() && !isBegun(node, set)) {
+    if (isNew && !goesOn && !audit.birth().isEmpty() && !isBegun(node, set)) {
       return "it has a birth mark, so it was used: leave out --new";
     }
     if (node.isUnreadable() && !BirthMark.isOfAnotherVersion(audit.birth())) {
       return BirthMark.UNREADABLE;
     }
-    String objection = membership.objection(index);
+    String objection = membership.objection(master.index());
     if (!objection.isEmpty() && mark != null) {
       long ageMillis = audit.nodeMillis() - mark.firstSeenMillis();
-      if (!mark.last().id().equals(replaced.get(node.name()))) {
+      if (!isReplaced(node)) {
         return objection;
       }
       if (!mark.isFounded() && ageMillis < FORGOTTEN_MILLIS) {
@@ -256,26 +248,22 @@ public record Founding(
     if (!isServing(node, set) && beyond(master).isEmpty()) {
       return "its clock cannot be checked until the clocks of a quorum of nodes agree";
     }
-    String inUse = replaced.containsKey(node.name()) ? use(node, known.beside()) : "";
-    return inUse.isEmpty() && node.hasFoundedText() && isIts ? difference : inUse;
-  }
-
-  private int left(MasterSet set) {
-    return IntStream.range(0, set.names().size())
-        .filter(i -> !gone.contains(set.names().get(i)))
-        .map(i -> 1 << i)
-        .sum();
+    return replaced.containsKey(node.name()) ? use(node, known.beside()) : "";
   }
 
   // Marks.
+
+  /** Returns true if its mark is of the set that may be written over. */
+  private boolean isReplaced(Membership.Node node) {
+    return node.mark() != null && node.shown().last().id().equals(replaced.get(node.name()));
+  }
 
   /** Returns the other masters of the sets whose marks are to be replaced. */
   private Set<String> unseen(List<Membership.Node> nodes) {
     Set<String> names = new TreeSet<>();
     for (Membership.Node node : nodes) {
-      BirthMark mark = node.mark();
-      if (mark != null && mark.last().id().equals(replaced.get(node.name()))) {
-        names.addAll(mark.last().names());
+      if (isReplaced(node)) {
+        names.addAll(node.shown().last().names());
       }
     }
     nodes.forEach(node -> names.remove(node.name()));
@@ -320,32 +308,29 @@ public record Founding(
   }
 
   private Step found(List<Audited> masters, Agreement agreement, MasterSet set) {
-    Map<Integer, Refresh> begun = new TreeMap<>();
-    Map<Integer, Refresh> founded = new TreeMap<>();
-    int members = 0;
-    for (int i = 0; i < masters.size(); i++) {
-      members |= isServing(masters.get(i).node(), set) ? 1 << i : 0;
-    }
-    long leastMillis =
-        isNew ? 0 : quorum.isReachedBy(members) ? SEEN_MILLIS : agreement.abstentionMillis();
+    List<Audited> members = masters.stream().filter(each -> isServing(each.node(), set)).toList();
+    boolean isQuorum = quorum.isReachedBy(Audited.bits(members));
+    long leastMillis = isNew ? 0 : isQuorum ? SEEN_MILLIS : agreement.abstentionMillis();
     long leftMillis = 0;
     boolean isBegun = true;
-    for (int i = 0; i < masters.size(); i++) {
-      Membership.Node node = masters.get(i).node();
-      if (gone.contains(node.name()) || (members & 1 << i) != 0) {
+    Map<Integer, Refresh> begun = new TreeMap<>();
+    Map<Integer, Refresh> founded = new TreeMap<>();
+    for (Audited each : masters) {
+      if (members.contains(each)) {
         continue;
       }
+      Membership.Node node = each.node();
       NodeAudit audit = node.answer();
       boolean isItsOwn = isBegun(node, set) && node.shown().agreement().equals(agreement);
       long ageMillis = isItsOwn ? audit.nodeMillis() - node.shown().firstSeenMillis() : 0;
       isBegun &= isItsOwn && ageMillis <= leastMillis + SEEN_MILLIS;
       leftMillis = Math.max(leftMillis, leastMillis - ageMillis);
-      long aheadMillis = (beyond(masters.get(i)).orElse(0) + 999) / 1_000;
+      long aheadMillis = (beyond(each).orElse(0) + 999) / 1_000;
       BirthMark fresh =
           BirthMark.fresh(audit, isNew, Served.of(set.id()), agreement).founded(false);
-      begun.put(i, new Refresh(audit.birth(), audit.nodeMicros(), fresh, aheadMillis));
+      begun.put(each.index(), new Refresh(audit.birth(), audit.nodeMicros(), fresh, aheadMillis));
       if (isItsOwn) {
-        founded.put(i, Refresh.of(audit, node.shown().founded(true)));
+        founded.put(each.index(), Refresh.of(audit, node.shown().founded(true)));
       }
     }
     if (isBegun && leftMillis > 0) {

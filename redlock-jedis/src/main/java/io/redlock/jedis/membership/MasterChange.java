@@ -1,12 +1,12 @@
 package io.redlock.jedis.membership;
 
+import io.redlock.jedis.membership.Operation.Rules;
 import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -99,17 +99,8 @@ public record MasterChange(String present, String future, long leaseMillis) {
       return role == its && serves == null;
     }
 
-    private Step.Let with(String label, boolean isWaitedFor) {
-      Served more = Objects.requireNonNull(serves).with(label);
-      return new Step.Let(index, more, false, isWaitedFor, false);
-    }
-
-    private Step.Let letting(Served clients) {
-      return new Step.Let(index, clients, false, false, false);
-    }
-
-    private Step refusing(String reason) {
-      return Step.refuse(index, reason);
+    private Served with(String label) {
+      return Objects.requireNonNull(serves).with(label);
     }
 
     private boolean hasNoReturn() {
@@ -133,6 +124,9 @@ public record MasterChange(String present, String future, long leaseMillis) {
 
   /** The command that has come furthest, and if it is done. */
   public record Reached(Command command, boolean isDone) {}
+
+  private static final String INTERRUPTED =
+      "abort was interrupted: run redlock resize abort again";
 
   private Served before() {
     return Served.of(present);
@@ -189,35 +183,30 @@ public record MasterChange(String present, String future, long leaseMillis) {
    *     nothing: what must be written again was undone meanwhile
    */
   public Step next(Command command, List<Master> masters, boolean waited) {
-    Optional<Step> step =
-        switch (command) {
-          case PREPARE -> unknown(masters).or(() -> prepare(masters));
-          case COMMIT -> unknown(masters).or(() -> commit(masters, waited)); // M2
-          case FINISH -> unknown(masters).or(() -> finish(masters));
-          case ABORT -> abort(masters); // passes over others
-        };
-    return step.orElseGet(() -> new Step.Done(command.done, -1));
+    Rules<Master> rules = new Rules<>(masters);
+    if (command != Command.ABORT) { // which passes over others
+      rules.on(
+          each -> !isKnown(each),
+          each ->
+              Step.refuse(
+                  each.index, "it serves other clients, " + each.serves + ": see redlock doctor"));
+    }
+    switch (command) { // M2
+      case PREPARE -> prepare(masters, rules);
+      case COMMIT -> commit(masters, rules, waited);
+      case FINISH -> finish(masters, rules);
+      case ABORT -> abort(masters, rules);
+    }
+    return rules.orElse(new Step.Done(command.done, -1));
   }
 
   /** Returns the point that the change has reached on these masters, if all is saved. */
   public Reached reached(List<Master> masters) {
-    Command last =
-        any(masters, this::isBarred)
-            ? Command.ABORT
-            : any(masters, each -> each.hasLeft() || isFinished(each))
-                ? Command.FINISH
-                : isBound(masters)
-                        || any(masters, each -> each.isPresent() && each.serves(committed()))
-                    ? Command.COMMIT
-                    : Command.PREPARE;
+    boolean isCommitted = any(masters, each -> each.isPresent() && each.serves(committed()));
+    Command last = isBound(masters) || isCommitted ? Command.COMMIT : Command.PREPARE;
+    last = any(masters, each -> each.hasLeft() || isFinished(each)) ? Command.FINISH : last;
+    last = any(masters, this::isBarred) ? Command.ABORT : last;
     return new Reached(last, next(last, masters, false) instanceof Step.Done);
-  }
-
-  private Optional<Step> unknown(List<Master> masters) {
-    return on(
-        masters,
-        each -> !isKnown(each),
-        each -> each.refusing("it serves other clients, " + each.serves + ": see redlock doctor"));
   }
 
   private boolean isKnown(Master master) {
@@ -261,152 +250,124 @@ public record MasterChange(String present, String future, long leaseMillis) {
     return masters.stream().anyMatch(condition);
   }
 
-  /** Returns the step for the first master that needs it. */
-  private static Optional<Step> on(
-      List<Master> masters, Predicate<Master> condition, Function<Master, Step> step) {
-    return masters.stream().filter(condition).findFirst().map(step);
+  // What follows for the first master that a rule fits.
+
+  private static Function<Master, Step> stop(String reason) {
+    return each -> Step.refuse(-1, reason);
   }
 
-  private static Optional<Step> let(
-      List<Master> masters, Predicate<Master> condition, Served target) {
-    return on(masters, condition, each -> each.letting(target));
+  private static Function<Master, Step> refuse(String reason) {
+    return each -> Step.refuse(each.index, reason);
   }
 
-  private static Optional<Step> refuse(
-      List<Master> masters, Predicate<Master> condition, String reason) {
-    return on(masters, condition, each -> each.refusing(reason));
+  private static Function<Master, Step> let(Served clients) {
+    return each -> new Step.Let(each.index, clients, false, false, false);
   }
 
-  private static Optional<Step> refuse(boolean condition, String reason) {
-    return condition ? Optional.of(Step.refuse(-1, reason)) : Optional.empty();
+  private static Step save(Master master) { // M6
+    return new Step.Save(master.index);
   }
 
-  /** Lets the next master have on disk what it shows, as far as one must. */
-  private static Optional<Step> save(List<Master> masters) { // M6
-    return on(masters, each -> !each.isSaved, each -> new Step.Save(each.index));
-  }
+  // The commands.
 
-  private Optional<Step> aborted(List<Master> masters) {
-    return refuse(masters, this::isBarred, "abort was interrupted: run redlock resize abort again");
-  }
-
-  private Optional<Step> prepare(List<Master> masters) {
+  private void prepare(List<Master> masters, Rules<Master> rules) {
+    boolean isBound = isBound(masters);
     // A master without a mark has lost its data: it must not serve clients that another one left.
     boolean hasLeft = any(masters, each -> each.isPresent() && each.serves(committed()));
     Served unmarked = hasLeft ? committed() : prepared();
-    return refuse(isBound(masters), "the change is committed: run redlock resize commit")
-        .or(() -> aborted(masters))
-        .or(() -> let(masters, Master::mayJoin, committed()))
-        .or(() -> let(masters, each -> each.is(Role.LEAVING, before()), prepared()))
-        .or(() -> let(masters, each -> each.is(Role.STAYING, before()), prepared()))
-        .or(() -> let(masters, each -> each.isUnmarked(Role.LEAVING), unmarked))
-        .or(() -> let(masters, each -> each.isUnmarked(Role.STAYING), unmarked));
+    rules
+        .on(each -> isBound, stop("the change is committed: run redlock resize commit"))
+        .on(this::isBarred, refuse(INTERRUPTED))
+        .on(Master::mayJoin, let(committed()))
+        .on(each -> each.is(Role.LEAVING, before()), let(prepared()))
+        .on(each -> each.is(Role.STAYING, before()), let(prepared()))
+        .on(each -> each.isUnmarked(Role.LEAVING), let(unmarked))
+        .on(each -> each.isUnmarked(Role.STAYING), let(unmarked));
   }
 
-  private Optional<Step> commit(List<Master> masters, boolean waited) {
+  private void commit(List<Master> masters, Rules<Master> rules, boolean waited) {
     boolean isBound = isBound(masters);
+    boolean mustWait = !isOpen(masters) && !waited;
     Predicate<Master> isUnprepared =
-        each -> !isBound && (each.isPresent() ? each.serves(before()) : each.mayJoin());
+        each -> each.isPresent() ? each.serves(before()) : each.mayJoin();
     Predicate<Master> isServing =
         each -> each.serves(prepared()) || isBound && (isBarred(each) || each.serves(before()));
-    Served unmarked = isBound ? committed().with(Served.NO_RETURN) : committed();
-    return refuse(any(masters, Master::hasLeft), "finish was begun: run redlock resize finish")
-        .or(() -> isBound ? Optional.empty() : aborted(masters))
-        .or(
-            () ->
-                refuse(
-                    masters, isUnprepared, "it is not prepared: run redlock resize prepare first"))
-        .or(() -> let(masters, each -> each.isPresent() && isServing.test(each), committed()))
-        .or(() -> let(masters, each -> each.isPresent() && each.serves == null, unmarked))
-        .or(() -> isOpen(masters) || waited ? Optional.empty() : awaited(masters))
-        .or(() -> bind(masters))
-        .or(() -> open(masters));
+    Predicate<Master> isClosed = each -> each.isFuture() && !each.serves(opened(), finished());
+    boolean mustOpen = any(masters, isClosed);
+    Served bound = committed().with(Served.NO_RETURN);
+    rules
+        .on(Master::hasLeft, stop("finish was begun: run redlock resize finish"))
+        .on(each -> !isBound && isBarred(each), refuse(INTERRUPTED))
+        .on(
+            each -> !isBound && isUnprepared.test(each),
+            refuse("it is not prepared: run redlock resize prepare first"))
+        .on(each -> each.isPresent() && isServing.test(each), let(committed()))
+        .on(each -> each.isPresent() && each.serves == null, let(isBound ? bound : committed()))
+        .on(each -> mustWait && !each.isSaved, MasterChange::save)
+        .on(each -> mustWait, each -> waiting()) // M3
+        .on(
+            each -> each.isPresent() && each.serves(opened(), committed()) && !each.hasNoReturn(),
+            each -> new Step.Let(each.index, each.with(Served.NO_RETURN), false, true, false))
+        .on(each -> mustOpen && !each.isSaved, MasterChange::save)
+        .on(isClosed, this::opening);
   }
 
-  private Optional<Step> awaited(List<Master> masters) { // M3
-    Duration time = Duration.ofMillis(leaseMillis);
-    return save(masters)
-        .or(() -> Optional.of(new Step.Wait(time, "of a client that does not move", Map.of())));
+  private Step waiting() {
+    return new Step.Wait(
+        Duration.ofMillis(leaseMillis), "of a client that does not move", Map.of());
   }
 
-  /** Lets present masters show that the change cannot be undone any more. */
-  private Optional<Step> bind(List<Master> masters) {
-    return on(
-        masters,
-        each -> each.isPresent() && each.serves(opened(), committed()) && !each.hasNoReturn(),
-        each -> each.with(Served.NO_RETURN, true));
+  private Step opening(Master master) {
+    Served open = master.isPresent() ? opened().with(Served.NO_RETURN) : opened();
+    return new Step.Let(master.index, open, true, true, true);
   }
 
-  private Optional<Step> open(List<Master> masters) {
-    Served bound = opened().with(Served.NO_RETURN);
-    return on(
-            masters,
-            each -> each.isFuture() && !each.serves(opened(), finished()),
-            each -> new Step.Let(each.index, each.isPresent() ? bound : opened(), true, true, true))
-        .map(written -> save(masters).orElse(written));
-  }
-
-  private Optional<Step> finish(List<Master> masters) {
+  private void finish(List<Master> masters, Rules<Master> rules) {
+    boolean isOpen = isOpen(masters);
     boolean isBegun = any(masters, Master::hasLeft);
-    Predicate<Master> isPast = each -> each.serves(opened()) || isBegun && each.serves(committed());
-    Predicate<Master> isEarly =
+    Predicate<Master> isPast =
         each ->
-            !isOpen(masters)
-                || each.isFuture()
-                    && each.serves != null
-                    && !isPast.test(each)
-                    && !isFinished(each);
+            each.serves == null || each.serves(opened()) || isBegun && each.serves(committed());
     Predicate<Master> isStill =
         each -> each.serves == null || each.serves(before(), prepared(), committed());
-    return refuse(masters, isEarly, "it is not committed: run redlock resize commit first")
-        .or(
-            () ->
-                let(
-                    masters,
-                    each -> each.role == Role.LEAVING && isStill.test(each),
-                    Served.NOBODY))
-        .or(
-            () ->
-                on(
-                        masters,
-                        each -> each.isFuture() && (each.serves == null || isPast.test(each)),
-                        each -> new Step.Let(each.index, finished(), false, true, true))
-                    .map(written -> save(masters).orElse(written)));
+    boolean mustEnd = any(masters, each -> each.isFuture() && isPast.test(each));
+    rules
+        .on(
+            each -> !isOpen || each.isFuture() && !isPast.test(each) && !isFinished(each),
+            refuse("it is not committed: run redlock resize commit first"))
+        .on(each -> each.role == Role.LEAVING && isStill.test(each), let(Served.NOBODY))
+        .on(each -> mustEnd && !each.isSaved, MasterChange::save)
+        .on(
+            each -> each.isFuture() && isPast.test(each),
+            each -> new Step.Let(each.index, finished(), false, true, true));
   }
 
-  private Optional<Step> abort(List<Master> masters) {
+  private void abort(List<Master> masters, Rules<Master> rules) {
+    boolean isBound = isBound(masters);
+    boolean mayAny = any(masters, Master::mayReturn);
     // Each future master is barred first, which a commit that is under way elsewhere respects. As
     // long as one is, the change can be seen.
-    return refuse(
-            isBound(masters),
-            "the change is committed: run redlock resize commit, then finish it, then change the"
-                + " masters back")
-        .or(
-            () ->
-                refuse(
-                    !any(masters, Master::mayReturn),
-                    "no present master shows the mark of its set: run redlock resize commit"))
-        .or(
-            () ->
-                let(
-                    masters,
-                    each -> each.isUnmarked(Role.JOINING) || each.is(Role.JOINING, committed()),
-                    Served.NOBODY))
-        .or(
-            () ->
-                on(
-                    masters,
-                    each -> each.is(Role.STAYING, prepared(), committed()),
-                    each -> each.with(Served.ABORTING, false)))
-        .or(() -> back(masters, each -> each.isUnmarked(Role.STAYING), barred(committed())))
-        .or(() -> back(masters, each -> each.isUnmarked(Role.LEAVING), before()))
-        .or(() -> back(masters, each -> each.is(Role.LEAVING, prepared(), committed()), before()))
-        .or(() -> back(masters, each -> each.role == Role.STAYING && isBarred(each), before()))
-        .or(() -> save(masters));
-  }
-
-  private static Optional<Step> back(
-      List<Master> masters, Predicate<Master> condition, Served target) {
-    return let(masters, each -> each.mayReturn() && condition.test(each), target);
+    rules
+        .on(
+            each -> isBound,
+            stop(
+                "the change is committed: run redlock resize commit, then finish it, then change the"
+                    + " masters back"))
+        .on(
+            each -> !mayAny,
+            stop("no present master shows the mark of its set: run redlock resize commit"))
+        .on(
+            each -> each.isUnmarked(Role.JOINING) || each.is(Role.JOINING, committed()),
+            let(Served.NOBODY))
+        .on(
+            each -> each.is(Role.STAYING, prepared(), committed()),
+            each -> let(each.with(Served.ABORTING)).apply(each))
+        .on(each -> each.mayReturn() && each.isUnmarked(Role.STAYING), let(barred(committed())))
+        .on(each -> each.mayReturn() && each.isUnmarked(Role.LEAVING), let(before()))
+        .on(
+            each -> each.mayReturn() && each.is(Role.LEAVING, prepared(), committed()),
+            let(before()))
+        .on(each -> each.mayReturn() && each.role == Role.STAYING && isBarred(each), let(before()))
+        .on(each -> !each.isSaved, MasterChange::save);
   }
 }

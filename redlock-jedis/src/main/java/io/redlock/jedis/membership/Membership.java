@@ -73,6 +73,16 @@ public final class Membership {
       return isValid() && shown().isFounded();
     }
 
+    /** Returns the mark of a member; else null. */
+    @Nullable BirthMark member() {
+      return isMember() ? mark : null;
+    }
+
+    /** Returns the mark of a founded set, valid or void; null if there is none. */
+    @Nullable BirthMark founded() {
+      return hasFoundedText() ? mark : null;
+    }
+
     boolean isUnreadable() {
       return audit != null && mark == null && !audit.birth().isEmpty();
     }
@@ -188,11 +198,11 @@ public final class Membership {
     return mine.map(Mine::label).orElse("");
   }
 
-  /** Returns the nodes whose marks are right, as bits. */
-  int keeping() {
-    return bits(
-        as(Sight.MEMBER)
-            .filter(each -> mine.isPresent() && advice(each.index) instanceof Advice.Keep));
+  /** Returns true if the mark of a node is right. */
+  boolean isKept(int index) {
+    return mine.isPresent()
+        && seen.get(index).sight == Sight.MEMBER
+        && advice(index) instanceof Advice.Keep;
   }
 
   private static int bits(Stream<Seen> some) {

@@ -9,11 +9,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.IntPredicate;
+import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,7 +49,11 @@ public interface Operation {
     record Wait(Duration time, String until, Map<Integer, String> marks) implements Step {}
 
     /** Let a master have what it shows on disk. */
-    record Save(int master) implements Step {}
+    record Save(int master) implements Step {
+      Save(Audited master) {
+        this(master.index());
+      }
+    }
 
     /**
      * Write these marks, each unless another one was written meanwhile.
@@ -119,9 +120,9 @@ public interface Operation {
       saved = Map.copyOf(saved);
     }
 
-    boolean isSaved(Audited master, int index) {
+    boolean isSaved(Audited master) {
       NodeAudit audit = master.audit();
-      return audit != null && audit.birth().equals(saved.get(index));
+      return audit != null && audit.birth().equals(saved.get(master.index()));
     }
 
     /** Returns the same after a wait. */
@@ -167,24 +168,46 @@ public interface Operation {
       Map<Question, Map<Integer, String>> answers,
       Map<String, Membership.Node> beside) {
 
-    /** Returns the answer of a master; null if it was not asked. */
-    @Nullable String answer(Question question, int master) {
-      return answers.getOrDefault(question, Map.of()).get(master);
+    /** Returns the answer of a master that was asked. */
+    String answer(Question question, Audited master) {
+      return String.valueOf(answers.getOrDefault(question, Map.of()).get(master.index()));
     }
 
     /** Returns the question to those of these masters that were not asked; empty if all were. */
-    Optional<Step> ask(Question question, Stream<Integer> masters) {
-      Set<Integer> unasked = masters.collect(Collectors.toCollection(TreeSet::new));
+    Optional<Step> ask(Question question, List<Audited> masters) {
+      Set<Integer> unasked = new TreeSet<>(masters.stream().map(Audited::index).toList());
       unasked.removeAll(answers.getOrDefault(question, Map.of()).keySet());
       return unasked.isEmpty() ? Optional.empty() : Optional.of(new Step.Ask(question, unasked));
     }
 
     /** Returns the step that lets the next of these have on disk what it shows, or the last one. */
-    Step save(List<Audited> masters, Stream<Integer> some, Step.Done last) { // M6
-      return some.filter(i -> !progress.isSaved(masters.get(i), i))
-          .findFirst()
-          .<Step>map(Step.Save::new)
+    Step save(List<Audited> masters, Step.Done last) { // M6
+      return new Rules<>(masters)
+          .on(each -> !progress.isSaved(each), Step.Save::new)
           .orElse(last);
+    }
+  }
+
+  /** The rules for a step, in their order: the first one that fits a master decides. */
+  final class Rules<T> {
+    private final List<T> masters;
+    private @Nullable Step step;
+
+    Rules(List<T> masters) {
+      this.masters = masters;
+    }
+
+    /** Adds the rule what follows for the first master that it fits. */
+    Rules<T> on(Predicate<T> fits, Function<T, Step> next) {
+      if (step == null) {
+        step = masters.stream().filter(fits).findFirst().map(next).orElse(null);
+      }
+      return this;
+    }
+
+    /** Returns the step if no rule fits any master. */
+    Step orElse(Step last) {
+      return step == null ? last : step;
     }
   }
 
@@ -194,7 +217,15 @@ public interface Operation {
 
     private final transient Step.Refuse step;
 
-    Stopped(int master, String reason) {
+    Stopped(String reason) {
+      this(-1, reason);
+    }
+
+    Stopped(Audited master, String reason) {
+      this(master.index(), reason);
+    }
+
+    private Stopped(int master, String reason) {
       super(reason, null, false, false);
       step = Step.refuse(master, reason);
     }
@@ -218,19 +249,9 @@ public interface Operation {
 
   /** Returns the write of one mark. */
   static Step.Write write(
-      int master, Audited read, BirthMark mark, boolean isWaitedFor, boolean isSaved, String told) {
-    Map<Integer, Refresh> marks = Map.of(master, Refresh.of(read.node().answer(), mark));
+      Audited master, BirthMark mark, boolean isWaitedFor, boolean isSaved, String told) {
+    Map<Integer, Refresh> marks = Map.of(master.index(), Refresh.of(master.node().answer(), mark));
     return new Step.Write(marks, Set.of(), isWaitedFor, isSaved, told);
-  }
-
-  /** Returns the place of the first that meets the condition; −1 if none does. */
-  static <T> int first(List<T> all, Predicate<T> condition) {
-    for (int i = 0; i < all.size(); i++) {
-      if (condition.test(all.get(i))) {
-        return i;
-      }
-    }
-    return -1;
   }
 
   /**
@@ -238,41 +259,36 @@ public interface Operation {
    *
    * @param mayBeWrong true for a master that need not be one
    */
-  static List<Integer> present(
+  static List<Audited> present(
       List<Audited> masters,
       Quorum quorum,
       TrustRules rules,
       Set<String> gone,
-      IntPredicate mayBeWrong) {
+      Predicate<Audited> mayBeWrong) {
     Set<String> unknown = new TreeSet<>(gone);
     masters.forEach(each -> unknown.remove(each.name()));
     if (!unknown.isEmpty()) {
-      throw new Stopped(-1, unknown + " is none of the masters: name it as in the lists");
+      throw new Stopped(unknown + " is none of the masters: name it as in the lists");
     }
-    List<Integer> present =
-        IntStream.range(0, masters.size())
-            .filter(i -> !gone.contains(masters.get(i).name()))
-            .boxed()
-            .toList();
-    if (!quorum.isReachedBy(present.stream().mapToInt(i -> 1 << i).sum())) {
-      throw new Stopped(-1, tooMany(quorum));
+    List<Audited> present = masters.stream().filter(each -> !gone.contains(each.name())).toList();
+    if (!quorum.isReachedBy(Audited.bits(present))) {
+      throw new Stopped(tooMany(quorum));
     }
-    for (int i = 0; i < masters.size(); i++) {
-      Audited each = masters.get(i);
-      String fault = present.contains(i) ? each.fault(rules) : each.audit() == null ? "" : NOT_GONE;
+    for (Audited each : masters) {
+      String fault = fault(each, rules, gone);
       if (fault.isEmpty() && each.node().isUnreadable()) {
         fault = BirthMark.unreadable(each.node().answer().birth());
       }
       if (!fault.isEmpty()) {
         boolean isSilent = each.audit() == null && !each.isMisconfigured();
         throw new Stopped(
-            i,
+            each,
             fault
                 + (each.isMisconfigured() ? ": then run the command again" : "")
                 + (!isSilent
                     ? ""
                     : ": run the command again when it is back, or"
-                        + (mayBeWrong.test(i)
+                        + (mayBeWrong.test(each)
                             ? " correct the list of future masters"
                             : ", if it is gone for good, with --without " + each.name())));
       }
@@ -280,8 +296,14 @@ public interface Operation {
     return present;
   }
 
-  /** The reason why a master cannot be declared gone. */
-  String NOT_GONE = "it answers, so it is not gone: leave out --without for it";
+  /** Returns why a master is in the way, whatever its mark says; empty if it is not. */
+  static String fault(Audited master, TrustRules rules, Set<String> gone) {
+    return !gone.contains(master.name())
+        ? master.fault(rules)
+        : master.audit() == null
+            ? ""
+            : "it answers, so it is not gone: leave out --without for it";
+  }
 
   /** Returns why the others cannot go on without those that are gone. */
   static String tooMany(Quorum quorum) {

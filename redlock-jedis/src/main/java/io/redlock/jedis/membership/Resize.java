@@ -56,32 +56,13 @@ public record Resize(
     }
   }
 
-  /** A master that was read. */
-  private record Found(int index, Audited read, Role role) {
-
-    String name() {
-      return read.name();
-    }
-
-    /** Returns its mark; null if it is not that of its data, or of no founded set. */
-    @Nullable BirthMark mark() {
-      return read.node().isMember() ? read.node().mark() : null;
-    }
-
-    /** Returns the mark that it shows, even if it is not that of its data. */
-    @Nullable BirthMark text() {
-      return read.node().hasFoundedText() ? read.node().mark() : null;
-    }
-  }
-
   @Override
   public Step step(List<Audited> masters, Known known) {
-    List<Found> all =
-        Operation.present(masters, quorum, rules, gone, this::isCorrectable).stream()
-            .map(i -> new Found(i, masters.get(i), Role.of(i, quorum)))
-            .toList();
+    List<Audited> all =
+        Operation.present(
+            masters, quorum, rules, gone, each -> command == Command.PREPARE && isJoining(each));
     all.forEach(this::requireGuard);
-    Optional<Step> ask = known.ask(Question.RIGHTS, all.stream().map(Found::index));
+    Optional<Step> ask = known.ask(Question.RIGHTS, all);
     if (command == Command.PREPARE && ask.isPresent()) {
       return ask.get();
     }
@@ -89,7 +70,7 @@ public record Resize(
     if (sets == null) { // undone on all, if this run wrote, so no mark shows it any more
       return known.written().isEmpty()
           ? new Step.Done(NO_CHANGE, -1)
-          : known.save(masters, all.stream().map(Found::index), new Step.Done(command.done, -1));
+          : known.save(all, new Step.Done(command.done, -1));
     }
     if (command != Command.ABORT) {
       all.forEach(each -> requireKnown(each, sets));
@@ -100,10 +81,7 @@ public record Resize(
             .map(
                 each ->
                     change.master(
-                        each.index,
-                        each.role,
-                        each.read.node(),
-                        known.progress().isSaved(each.read, each.index)))
+                        each.index(), role(each), each.node(), known.progress().isSaved(each)))
             .toList();
     Step step = change.next(command, states, known.progress().waited());
     if (!(step instanceof Step.Let let)) {
@@ -113,34 +91,36 @@ public record Resize(
       requireSameTerms(all);
     }
     if (!unmoved.isEmpty() && change.reached(states).command() == Command.PREPARE) {
-      throw new Stopped(
-          -1, unmoved + ": run them with movingTo, or leave them behind with --force");
+      throw new Stopped(unmoved + ": run them with movingTo, or leave them behind with --force");
     }
     return write(let, all, sets, known);
   }
 
-  private boolean isCorrectable(int master) {
-    return command == Command.PREPARE && Role.of(master, quorum) == Role.JOINING;
+  private Role role(Audited master) {
+    return Role.of(master.index(), quorum);
   }
 
-  private void requireGuard(Found each) {
-    BirthMark mark = each.mark();
+  private boolean isJoining(Audited master) {
+    return role(master) == Role.JOINING;
+  }
+
+  private void requireGuard(Audited each) {
+    BirthMark mark = each.node().member();
     if (mark != null && !mark.agreement().guarded() && command != Command.ABORT) {
       throw new Stopped(
-          each.index,
-          "its clients run with restartGuard(false): a change of masters needs the guard");
+          each, "its clients run with restartGuard(false): a change of masters needs the guard");
     }
   }
 
   /** Stops if a master that joins has left another deployment, or an earlier set of this one. */
-  private static void requireKnown(Found each, Sets sets) {
-    BirthMark mark = each.mark();
-    if (each.role == Role.JOINING
+  private void requireKnown(Audited each, Sets sets) {
+    BirthMark mark = each.node().member();
+    if (isJoining(each)
         && mark != null
         && mark.serves().isNobody()
         && mark.agreement().set(sets.present.id()).isEmpty()) {
       throw new Stopped(
-          each.index,
+          each,
           "it was a master of "
               + mark.last().names()
               + JOINS_EMPTY
@@ -149,16 +129,15 @@ public record Resize(
   }
 
   /** Stops if an operator changes the terms of the clients meanwhile. */
-  private static void requireSameTerms(List<Found> found) {
+  private static void requireSameTerms(List<Audited> found) {
     long terms =
-        marks(found, Found::mark)
+        marks(found, Membership.Node::member)
             .filter(mark -> !mark.serves().isNobody())
             .map(mark -> mark.agreement().of(List.of()))
             .distinct()
             .count();
     if (terms > 1) {
       throw new Stopped(
-          -1,
           "the masters differ in the terms of their clients: run redlock resize abort, then redlock"
               + " agree");
     }
@@ -167,12 +146,12 @@ public record Resize(
   // The sets of the change.
 
   private static Stream<BirthMark> marks(
-      List<Found> found, Function<Found, @Nullable BirthMark> which) {
-    return found.stream().flatMap(each -> Stream.ofNullable(which.apply(each)));
+      List<Audited> found, Function<Membership.Node, @Nullable BirthMark> which) {
+    return found.stream().flatMap(each -> Stream.ofNullable(which.apply(each.node())));
   }
 
   /** Returns the sets of the change under way, or of a new one; null if there is none to undo. */
-  private @Nullable Sets sets(List<Found> found, Known known, List<String> names) {
+  private @Nullable Sets sets(List<Audited> found, Known known, List<String> names) {
     List<String> present = Membership.some(names, quorum.present());
     List<String> future = Membership.some(names, quorum.future());
     Predicate<Sets> isIts = sets -> sets.present.isOf(present) && sets.future.isOf(future);
@@ -183,22 +162,21 @@ public record Resize(
     }
     if (command != Command.ABORT && all.size() > 1) {
       throw new Stopped(
-          -1, "several changes of masters are under way: end all but one: run " + ends(all));
+          "several changes of masters are under way: end all but one: run " + ends(all));
     }
     if (its.isEmpty() && !all.isEmpty()) {
       throw new Stopped(
-          -1,
           "another change of masters is under way: name the masters as in its first command, or end"
               + " it: run "
               + ends(all));
     }
     if (its.isEmpty() && command == Command.FINISH) { // a void mark counts if a valid one fits
       its =
-          pairs(marks(found, Found::text)).stream()
+          pairs(marks(found, Membership.Node::founded)).stream()
               .filter(isIts)
               .filter(
                   sets ->
-                      marks(found, Found::mark)
+                      marks(found, Membership.Node::member)
                           .anyMatch(mark -> mark.agreement().set(sets.future.id()).isPresent()))
               .toList();
     }
@@ -207,8 +185,7 @@ public record Resize(
     }
     return switch (command) {
       case PREPARE -> fresh(found, present, future);
-      case COMMIT ->
-          throw new Stopped(-1, "no change is prepared: run redlock resize prepare first");
+      case COMMIT -> throw new Stopped("no change is prepared: run redlock resize prepare first");
       case FINISH -> finished(found, present, future);
       case ABORT -> null;
     };
@@ -228,10 +205,12 @@ public record Resize(
   }
 
   /** Returns the changes that are under way, as masters show that serve anybody. */
-  private static List<Sets> changes(List<Found> found) {
+  private static List<Sets> changes(List<Audited> found) {
     Predicate<BirthMark> serves = mark -> !mark.serves().isNobody();
-    boolean isAnyServing = marks(found, Found::mark).anyMatch(serves); // else all have restarted
-    return pairs(marks(found, isAnyServing ? Found::mark : Found::text).filter(serves));
+    boolean isAnyServing = marks(found, Membership.Node::member).anyMatch(serves);
+    return pairs( // all have restarted, if none serves
+        marks(found, isAnyServing ? Membership.Node::member : Membership.Node::founded)
+            .filter(serves));
   }
 
   /** Returns the changes that marks show, each by both of its sets. */
@@ -254,10 +233,10 @@ public record Resize(
         .orElseThrow();
   }
 
-  private Sets fresh(List<Found> found, List<String> present, List<String> future) {
+  private Sets fresh(List<Audited> found, List<String> present, List<String> future) {
     @Nullable Sets fresh = null;
-    for (Found each : found) {
-      BirthMark mark = each.mark();
+    for (Audited each : found) {
+      BirthMark mark = each.node().member();
       if (mark == null) {
         continue;
       }
@@ -266,27 +245,27 @@ public record Resize(
               .filter(set -> set.isOf(present))
               .findFirst()
               .orElse(null);
-      boolean hasLeft = mark.serves().isNobody() && each.role == Role.JOINING;
+      boolean hasLeft = mark.serves().isNobody() && isJoining(each);
       if (its == null || !hasLeft && !mark.serves().includes(its.id())) {
         throw new Stopped(
-            each.index,
+            each,
             "it is a master of "
                 + mark.last().names()
-                + (each.role == Role.JOINING
+                + (isJoining(each)
                     ? JOINS_EMPTY
                     : ": list the present masters as their clients do"));
       }
       if (hasLeft) { // what its clients agreed on is over
         continue;
       }
-      Sets sets = new Sets(its, new MasterSet(drawn, future), mark.agreement().of(List.of()));
       if (fresh != null && !fresh.present.id().equals(its.id())) {
-        throw new Stopped(each.index, Membership.SAME_NAMES);
+        throw new Stopped(each, Membership.SAME_NAMES);
       }
-      fresh = fresh == null ? sets : fresh;
+      Agreement terms = mark.agreement().of(List.of());
+      fresh = fresh == null ? new Sets(its, new MasterSet(drawn, future), terms) : fresh;
     }
     if (fresh == null) {
-      throw new Stopped(-1, "the set of the present masters is not founded: run redlock adopt");
+      throw new Stopped("the set of the present masters is not founded: run redlock adopt");
     }
     return fresh;
   }
@@ -295,27 +274,27 @@ public record Resize(
    * Returns the sets of a change that no master shows any more. One that leaves may have lost its
    * data, or its mark, before it was marked so.
    */
-  private Sets finished(List<Found> found, List<String> present, List<String> future) {
+  private Sets finished(List<Audited> found, List<String> present, List<String> future) {
     List<Sets> all = new ArrayList<>();
-    for (Found each : found) {
-      BirthMark mark = each.mark();
-      if (each.role != Role.LEAVING) {
+    for (Audited each : found) {
+      BirthMark mark = each.node().member();
+      if (role(each) != Role.LEAVING) {
         MasterSet set = mark == null ? null : mark.agreement().sets().get(0);
         if (mark == null || set == null || !set.isOf(future) || !mark.serves().includes(set.id())) {
-          throw new Stopped(-1, NO_CHANGE + ", and " + each.name() + " is no master of " + future);
+          throw new Stopped(NO_CHANGE + ", and " + each.name() + " is no master of " + future);
         }
         all.add(new Sets(new MasterSet(drawn, present), set, mark.agreement().of(List.of())));
       }
     }
     Sets sets = all.get(0);
-    for (Found each : found) {
-      BirthMark mark = each.mark();
-      BirthMark text = each.text();
+    for (Audited each : found) {
+      BirthMark mark = each.node().member();
+      BirthMark text = each.node().founded();
       boolean tookPart =
           text == null || text.agreement().set(sets.future.id()).isPresent(); // or is empty
       boolean hasLeft = mark == null ? tookPart : mark.serves().isNobody();
-      if (each.role == Role.LEAVING && !hasLeft) {
-        throw new Stopped(-1, NO_CHANGE + ", and " + each.name() + " has not left");
+      if (role(each) == Role.LEAVING && !hasLeft) {
+        throw new Stopped(NO_CHANGE + ", and " + each.name() + " has not left");
       }
     }
     return sets;
@@ -323,23 +302,24 @@ public record Resize(
 
   // Marks.
 
-  private Step write(Step.Let let, List<Found> found, Sets sets, Known known) {
-    Found target = found.get(Operation.first(found, each -> each.index == let.master()));
+  private Step write(Step.Let let, List<Audited> found, Sets sets, Known known) {
+    Audited target =
+        found.stream().filter(each -> each.index() == let.master()).findFirst().orElseThrow();
     boolean isFirst = known.written().isEmpty();
-    List<Found> fresh = // before the first write all of them, so that none is in the way later
+    List<Audited> fresh = // before the first write all of them, so that none is in the way later
         found.stream()
-            .filter(each -> each.mark() == null && (isFirst || each.equals(target)))
+            .filter(each -> !each.node().isMember() && (isFirst || each.equals(target)))
             .filter(each -> mayBeNew(each, found, sets))
             .toList();
-    Optional<Step> ask = known.ask(Question.KEY, fresh.stream().map(Found::index));
+    Optional<Step> ask = known.ask(Question.KEY, fresh);
     if (ask.isPresent()) {
       return ask.get();
     }
-    for (Found each : fresh) {
-      String key = String.valueOf(known.answer(Question.KEY, each.index));
-      if (!key.isEmpty() || !each.read.node().answer().birth().isEmpty()) {
+    for (Audited each : fresh) {
+      String key = known.answer(Question.KEY, each);
+      if (!key.isEmpty() || !each.node().answer().birth().isEmpty()) {
         throw new Stopped(
-            each.index,
+            each,
             "it is not new: "
                 + (key.isEmpty()
                     ? "it lost its data"
@@ -348,23 +328,22 @@ public record Resize(
       }
     }
     Agreement agreement = sets.agreement(let.serves());
-    BirthMark old = target.mark();
+    BirthMark old = target.node().member();
     BirthMark mark =
         old == null
             ? BirthMark.fresh(
-                target.read.node().answer(), fresh.contains(target), let.serves(), agreement)
+                target.node().answer(), fresh.contains(target), let.serves(), agreement)
             : old.serving(
                 let.serves(),
                 old.serves().isNobody() // and what its clients agreed on is over
                     ? agreement
                     : old.agreement().of(agreement.sets()));
-    Set<Integer> sources = // M5
-        found.stream()
-            .filter(each -> let.carries() && each.role != Role.JOINING && !each.equals(target))
-            .map(Found::index)
-            .collect(Collectors.toCollection(TreeSet::new));
+    Set<Integer> sources = new TreeSet<>(); // M5
+    found.stream()
+        .filter(each -> let.carries() && !isJoining(each) && !each.equals(target))
+        .forEach(each -> sources.add(each.index()));
     return new Step.Write(
-        Map.of(target.index, NodeAudit.Refresh.of(target.read.node().answer(), mark)),
+        Map.of(target.index(), NodeAudit.Refresh.of(target.node().answer(), mark)),
         sources,
         let.isWaitedFor(),
         let.isSaved(),
@@ -375,12 +354,10 @@ public record Resize(
    * Returns true if a master without a mark is brand-new if it has no keys, so that it need not
    * abstain: no client can have used it.
    */
-  private boolean mayBeNew(Found target, List<Found> found, Sets sets) {
+  private boolean mayBeNew(Audited target, List<Audited> found, Sets sets) {
     return command == Command.PREPARE
-        && target.role == Role.JOINING
-        && found.stream()
-            .filter(each -> each.role != Role.JOINING)
-            .flatMap(each -> Stream.ofNullable(each.text()))
+        && isJoining(target)
+        && marks(found.stream().filter(each -> !isJoining(each)).toList(), Membership.Node::founded)
             .flatMap(text -> text.serves().changes().stream())
             .noneMatch(label -> label.startsWith(sets.present.id() + ">"));
   }

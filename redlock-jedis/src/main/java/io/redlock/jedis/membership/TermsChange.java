@@ -4,11 +4,11 @@ import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /**
  * The command that changes the terms on which all clients of a set agreed: the guard, the longest
@@ -27,109 +27,101 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone) imp
   /** An audit counts for so long at most. */
   private static final long AUDIT_MILLIS = 3_000;
 
-  /** A master that was read, of which the clients have these terms. */
-  private record Member(int index, Audited read, Agreement terms, boolean isSaved) {}
-
   @Override
   public Step step(List<Audited> masters, Known known) {
-    List<Member> members = new ArrayList<>();
-    int unmarked = -1;
+    List<Audited> present = Operation.present(masters, quorum, rules, gone, each -> false);
+    List<Audited> members = present.stream().filter(each -> each.node().isMember()).toList();
+    members.forEach(each -> requireMember(each, masters, members.get(0)));
     Map<Integer, String> marks = new TreeMap<>();
-    for (int index : Operation.present(masters, quorum, rules, gone, i -> false)) {
-      Audited read = masters.get(index);
-      marks.put(index, read.node().answer().birth());
-      if (read.node().isMember()) {
-        requireMember(index, masters, members);
-        boolean isSaved = known.progress().isSaved(read, index);
-        members.add(new Member(index, read, read.node().shown().agreement(), isSaved));
-      } else {
-        unmarked = unmarked < 0 ? index : unmarked;
-      }
-    }
-    if (unmarked >= 0) {
-      return marked(unmarked, masters);
-    }
+    members.forEach(each -> marks.put(each.index(), each.node().answer().birth()));
     Agreement wanted = rules.agreement(List.of());
     long wantedMillis = wanted.abstentionMillis();
-    int longer = Operation.first(members, each -> each.terms.abstentionMillis() > wantedMillis);
-    // If anybody wrote since it began to wait, leases under the old terms may have begun.
-    if (longer >= 0 && known.progress().waited() && known.progress().marks().equals(marks)) {
-      return under(members.get(longer), wanted, true, false);
-    }
     long longestMillis =
         members.stream()
-            .mapToLong(each -> each.terms.abstentionMillis())
+            .mapToLong(each -> terms(each).abstentionMillis())
             .reduce(wantedMillis, Math::max);
-    int shorter = Operation.first(members, each -> each.terms.abstentionMillis() < longestMillis);
-    if (shorter >= 0) {
-      Member member = members.get(shorter);
-      return under(member, member.terms.abstainingFor(longestMillis), false, false);
-    }
-    int other = Operation.first(members, each -> !isWanted(each.terms));
-    if (other >= 0) {
-      Member member = members.get(other);
-      boolean isSettled = member.read.node().shown().isSettled(member.read.node().answer());
-      if (member.terms.guarded() && !wanted.guarded() && !isSettled) {
-        throw new Stopped(member.index, "it abstains: run the command again when it votes");
-      }
-      boolean isLonger = member.terms.maxTtlMillis() < wanted.maxTtlMillis();
-      int unsaved = isLonger ? Operation.first(members, each -> !each.isSaved) : -1; // M6
-      return unsaved >= 0
-          ? new Step.Save(members.get(unsaved).index)
-          : under(member, wanted.abstainingFor(longestMillis), false, isLonger);
-    }
-    return longer < 0
-        ? new Step.Done("agreed: restart the clients that are refused with these settings", -1)
-        // None outlasts the longest abstention of any master, and a client that was paused since
-        // its last audit may extend one once more.
-        : new Step.Wait(
-            Duration.ofMillis(2 * longestMillis + AUDIT_MILLIS), "under the old terms", marks);
+    Predicate<Audited> isLonger = each -> terms(each).abstentionMillis() > wantedMillis;
+    // If anybody wrote since it began to wait, leases under the old terms may have begun.
+    boolean hasWaited = known.progress().waited() && known.progress().marks().equals(marks);
+    // None outlasts the longest abstention of any master, and a client that was paused since its
+    // last audit may extend one once more.
+    Duration lastLease = Duration.ofMillis(2 * longestMillis + AUDIT_MILLIS);
+    return new Rules<>(present)
+        .on(each -> !each.node().isMember(), each -> marked(each, masters))
+        .on(each -> hasWaited && isLonger.test(each), each -> under(each, wanted, true, false))
+        .on(
+            each -> terms(each).abstentionMillis() < longestMillis,
+            each -> under(each, terms(each).abstainingFor(longestMillis), false, false))
+        .on(
+            each -> !isWanted(terms(each)),
+            each -> changed(each, wanted.abstainingFor(longestMillis), members, known))
+        .on(isLonger, each -> new Step.Wait(lastLease, "under the old terms", marks))
+        .orElse(
+            new Step.Done(
+                "agreed: restart the clients that are refused with these settings", -1));
   }
 
-  private static Step under(Member member, Agreement terms, boolean isLast, boolean isSaved) {
-    Agreement its = terms.of(member.terms.sets());
-    BirthMark mark = member.read.node().shown().under(its);
-    return Operation.write(member.index, member.read, mark, isLast, isSaved, ": " + its.inWords());
+  private static Agreement terms(Audited member) {
+    return member.node().shown().agreement();
+  }
+
+  /** Changes the guard and the longest ttl of a master, of which all abstain for long enough. */
+  private static Step changed(
+      Audited member, Agreement wanted, List<Audited> members, Known known) {
+    boolean isSettled = member.node().shown().isSettled(member.node().answer());
+    if (terms(member).guarded() && !wanted.guarded() && !isSettled) {
+      throw new Stopped(member, "it abstains: run the command again when it votes");
+    }
+    boolean isLonger = terms(member).maxTtlMillis() < wanted.maxTtlMillis();
+    return new Rules<>(members)
+        .on(each -> isLonger && !known.progress().isSaved(each), Step.Save::new) // M6
+        .orElse(under(member, wanted, false, isLonger));
+  }
+
+  private static Step under(Audited member, Agreement terms, boolean isLast, boolean isSaved) {
+    Agreement its = terms.of(terms(member).sets());
+    BirthMark mark = member.node().shown().under(its);
+    return Operation.write(member, mark, isLast, isSaved, ": " + its.inWords());
   }
 
   private boolean isWanted(Agreement terms) {
     return terms.guarded() == rules.guarded() && terms.maxTtlMillis() == rules.maxTtlMillis();
   }
 
-  /** Stops if a master is not one of the set of the list and of the others. */
-  private static void requireMember(int index, List<Audited> masters, List<Member> others) {
-    BirthMark mark = masters.get(index).node().shown();
+  /** Stops if a master is not one of the set of the list and of the first member. */
+  private static void requireMember(Audited member, List<Audited> masters, Audited first) {
+    BirthMark mark = member.node().shown();
     MasterSet set = mark.last();
     if (mark.serves().isNobody()) {
-      throw new Stopped(index, Membership.LEFT);
+      throw new Stopped(member, Membership.LEFT);
     }
     if (mark.agreement().sets().size() > 1) {
       throw new Stopped(
-          index, "a change of masters is under way: finish it, or run redlock resize abort");
+          member, "a change of masters is under way: finish it, or run redlock resize abort");
     }
     if (!set.isOf(masters.stream().map(Audited::name).toList())) {
       throw new Stopped(
-          index, "it is a master of " + set.names() + ": list all of these as their clients do");
+          member, "it is a master of " + set.names() + ": list all of these as their clients do");
     }
-    if (!others.isEmpty() && !others.get(0).terms.sets().get(0).id().equals(set.id())) {
-      throw new Stopped(index, Membership.SAME_NAMES);
+    if (!first.node().shown().last().id().equals(set.id())) {
+      throw new Stopped(member, Membership.SAME_NAMES);
     }
   }
 
   /** Marks a master that lost its data, as a client with the agreed settings does. */
-  private Step marked(int index, List<Audited> masters) {
+  private Step marked(Audited target, List<Audited> masters) {
     TrustRules observer = TrustRules.observing(true, rules.skewMicros());
     Membership membership =
         Membership.of(masters.stream().map(Audited::node).toList(), quorum, observer, "");
-    Audited target = masters.get(index);
     Verdict verdict =
         observer.judge(
-            target.node().answer(), target.surroundings().advising(membership.advice(index)));
+            target.node().answer(),
+            target.surroundings().advising(membership.advice(target.index())));
     Refresh refresh = verdict.refresh();
     if (refresh == null) {
-      throw new Stopped(index, verdict.reason());
+      throw new Stopped(target, verdict.reason());
     }
     return Operation.write(
-        index, target, refresh.mark(), false, false, ": " + refresh.mark().agreement().inWords());
+        target, refresh.mark(), false, false, ": " + refresh.mark().agreement().inWords());
   }
 }

@@ -49,14 +49,15 @@ public final class Marks {
 
   /** Returns what an operator reads of these masters, which have good clocks. */
   static List<Audited> read(List<Membership.Node> nodes) {
-    return nodes.stream().map(Marks::read).toList();
+    return IntStream.range(0, nodes.size()).mapToObj(i -> read(i, nodes.get(i))).toList();
   }
 
-  private static Audited read(Membership.Node node) {
+  private static Audited read(int index, Membership.Node node) {
     NodeAudit audit = node.audit();
     return audit == null
-        ? new Audited(node, null, null, NodeReply.unreachable("no answer"))
+        ? new Audited(index, node, null, null, NodeReply.unreachable("no answer"))
         : new Audited(
+            index,
             node,
             new Surroundings(
                 audit.nodeMicros(), true, OptionalLong.of(0), 0, new Advice.Keep(), ""),
