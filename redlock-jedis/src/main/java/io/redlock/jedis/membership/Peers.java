@@ -8,10 +8,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +29,7 @@ public final class Peers {
   private final List<String> names;
   private final long skewMicros;
   private final @Nullable Heard[] heard; // guarded by this; null: not connected, or a twin
-  private final boolean[] accepted; // guarded by this; connected, and not refused
+  private int accepted; // guarded by this; connected, and not refused, as bits
   private final @Nullable Runnable[] whenTold; // guarded by this; of each node
   private final Membership.Node[] silent;
   private boolean quorum; // guarded by this; stays true
@@ -64,7 +66,6 @@ public final class Peers {
     this.nodes = quorum;
     this.skewMicros = skewMicros;
     this.heard = new Heard[nodes];
-    this.accepted = new boolean[nodes];
     this.whenTold = new Runnable[nodes];
     this.silent = new Membership.Node[nodes];
     Arrays.setAll(silent, node -> Membership.Node.of(this.names.get(node), null));
@@ -150,13 +151,10 @@ public final class Peers {
    * longer give the time of a node.
    */
   private List<Heard> fresh(long wallAheadMicros) {
-    List<Heard> fresh = new ArrayList<>();
-    for (Heard each : heard) {
-      if (each != null && isFresh(each, wallAheadMicros)) {
-        fresh.add(each);
-      }
-    }
-    return fresh;
+    return Stream.of(heard)
+        .filter(Objects::nonNull)
+        .filter(each -> Math.abs(each.wallAheadMicros - wallAheadMicros) <= skewMicros)
+        .toList();
   }
 
   /**
@@ -187,10 +185,6 @@ public final class Peers {
     return byOffset.get((byOffset.size() - 1) / 2);
   }
 
-  private boolean isFresh(Heard each, long wallAheadMicros) {
-    return Math.abs(each.wallAheadMicros - wallAheadMicros) <= skewMicros;
-  }
-
   /**
    * Takes note of a verdict. No node votes until a quorum of nodes has been accepted at the same
    * time, because their time and their abstention are unknown. Until then each node that is
@@ -203,9 +197,9 @@ public final class Peers {
     List<Runnable> due = new ArrayList<>();
     boolean isReached;
     synchronized (this) {
-      boolean isNews = !quorum && isAccepted && !accepted[node];
-      accepted[node] = isAccepted;
-      quorum |= nodes.isReachedBy(acceptedSet());
+      boolean isNews = !quorum && isAccepted && (accepted & 1 << node) == 0;
+      accepted = isAccepted ? accepted | 1 << node : accepted & ~(1 << node);
+      quorum |= nodes.isReachedBy(accepted);
       isReached = quorum;
       for (int other = 0; isNews && other < whenTold.length; other++) {
         Runnable action = whenTold[other];
@@ -218,14 +212,6 @@ public final class Peers {
     return isReached;
   }
 
-  private int acceptedSet() {
-    int set = 0;
-    for (int node = 0; node < accepted.length; node++) {
-      set |= accepted[node] ? 1 << node : 0;
-    }
-    return set;
-  }
-
   synchronized boolean hasQuorum() {
     return quorum;
   }
@@ -233,7 +219,7 @@ public final class Peers {
   /** Returns why no node votes yet. */
   synchronized String tooFew() {
     return "only "
-        + Integer.bitCount(acceptedSet())
+        + Integer.bitCount(accepted)
         + " of "
         + heard.length
         + " nodes can be used so far; none votes until "
@@ -249,6 +235,6 @@ public final class Peers {
   /** Takes note that the node's connection has ended: another server may answer the next one. */
   synchronized void left(int node) {
     heard[node] = null;
-    accepted[node] = false;
+    accepted &= ~(1 << node);
   }
 }
