@@ -5,7 +5,6 @@ import io.redlock.RedlockListener;
 import io.redlock.RedlockSettings;
 import io.redlock.RetryStrategy;
 import io.redlock.driver.RedlockBuilder;
-import io.redlock.jedis.deployment.Adoption;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.settings.Setting;
@@ -382,15 +381,7 @@ public final class JedisRedlock {
 
     private AdoptReport adopt(boolean isNew, Collection<String> without) {
       Word word = new Word(without, List.of(), false);
-      return new AdoptReport(
-          deployment.adopt(isNew, word, Map.of(), waits -> LOG.info("adopt: {}", waits)).stream()
-              .map(Builder::node)
-              .toList());
-    }
-
-    private static AdoptReport.Node node(Adoption.Line line) {
-      AdoptReport.Outcome outcome = AdoptReport.Outcome.valueOf(line.outcome().name());
-      return new AdoptReport.Node(line.name(), outcome, line.detail());
+      return deployment.adopt(isNew, word, Map.of(), waits -> LOG.info("adopt: {}", waits));
     }
   }
 }

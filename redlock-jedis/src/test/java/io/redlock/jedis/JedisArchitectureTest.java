@@ -22,7 +22,7 @@ class JedisArchitectureTest {
 
   private static final Path SOURCES = Path.of("src", "main", "java");
 
-  /** From the top: each may know those that stand after it. */
+  /** From the top: each may know those that stand after it, and the report, which is a value. */
   private static final List<String> PACKAGES =
       List.of(
           "io.redlock.jedis",
@@ -36,7 +36,7 @@ class JedisArchitectureTest {
       Pattern.compile("(?s)/\\*.*?\\*/|//[^\\n]*|\"(\\\\.|[^\"\\\\\\n])*\"|'(\\\\.|[^'\\\\\\n])*'");
 
   private static final Pattern PACKAGE = Pattern.compile("(?m)^package ([\\w.]+);");
-  private static final Pattern TYPE = Pattern.compile("\\b(io\\.redlock\\.jedis[a-z.]*)\\.[A-Z]");
+  private static final Pattern TYPE = Pattern.compile("\\b(io\\.redlock\\.jedis[a-z.]*)\\.(?!AdoptReport\\b)[A-Z]");
 
   /** What a source says, of which type, and to which package it belongs. */
   private record Source(String packageName, String type, String code) {}

@@ -1,9 +1,8 @@
 package io.redlock.cli;
 
 import io.redlock.Redlock;
+import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.jedis.deployment.Adoption.Line;
-import io.redlock.jedis.deployment.Adoption.Outcome;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.SettingsParser;
 import io.redlock.jedis.membership.MasterChange;
@@ -12,7 +11,6 @@ import io.redlock.text.Brief;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.Comparator;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -235,23 +233,17 @@ final class Cli {
       @Mixin Deployment.Listed masters) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settingsOrInput(console));
-    List<Line> lines =
+    AdoptReport report =
         deployment.adopt(
             isNew,
             missing.word(false),
             replaced == null ? Map.of() : replaced,
             console.out()::println);
-    Set<Outcome> outcomes = EnumSet.noneOf(Outcome.class);
-    for (Line line : lines) {
-      outcomes.add(line.outcome());
-      console.out().println(line);
-    }
-    if (outcomes.contains(Outcome.OTHER_LIST)) {
+    console.out().println(report);
+    if (report.nodes().stream().anyMatch(node -> node.outcome() == AdoptReport.Outcome.OTHER_LIST)) {
       return ExitCode.OTHER_LIST;
     }
-    return EnumSet.of(Outcome.ADOPTED, Outcome.ALREADY_FOUNDED).containsAll(outcomes)
-        ? ExitCode.OK
-        : ExitCode.NOT_ALL;
+    return report.isComplete() ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
   @Command(

@@ -2,11 +2,13 @@ package io.redlock.jedis.deployment;
 
 import io.redlock.Redlock;
 import io.redlock.driver.RedlockBuilder;
+import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
 import io.redlock.jedis.membership.Agreement;
+import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.Founding;
 import io.redlock.jedis.membership.MasterChange;
 import io.redlock.jedis.membership.NodeTrust;
@@ -178,10 +180,6 @@ public final class DeploymentSettings {
     }
   }
 
-  private Survey survey(List<Probe.Master> probed, Quorum quorum, LaneSettings settings) {
-    return new Survey(new Probe(probed, quorum, settings.silenceTimeout()), rules(settings));
-  }
-
   /**
    * An operator's word about masters.
    *
@@ -196,7 +194,7 @@ public final class DeploymentSettings {
 
   /** Makes a command for these masters, of which some are gone for good. */
   private interface Planned {
-    Operation of(Probe probe, TrustRules rules, Set<String> gone);
+    Operation of(Survey survey, Set<String> gone);
   }
 
   /** Runs a command to its end. An interrupt ends it early and stays set. */
@@ -213,41 +211,35 @@ public final class DeploymentSettings {
         what,
         faults,
         checked -> {
-          List<Pool<Connection>> opened = new ArrayList<>();
-          LaneSettings settings = checked.settings;
           ProbedMasters probed =
               new ProbedMasters(
                   checked.survey,
-                  new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
+                  encoder(checked.settings),
                   keyPrefix(),
                   saved,
-                  names -> others(names, settings, opened));
-          try {
-            Operation operation = planned.of(checked.survey.probe(), checked.survey.rules(), gone);
-            OperatorCommand command = new OperatorCommand(operation, probed, settle, out);
-            command.run();
-            return command;
-          } finally {
-            opened.forEach(Pool::close);
-          }
+                  names -> audit(names, checked.settings));
+          OperatorCommand command =
+              new OperatorCommand(planned.of(checked.survey, gone), probed, settle, out);
+          command.run();
+          return command;
         });
   }
 
-  /** Returns the survey of masters that are not of the configuration. */
-  private Survey others(
-      Collection<String> names, LaneSettings settings, List<Pool<Connection>> opened) {
+  /** Audits masters that are not of the configuration, with the credentials of one that is. */
+  private List<Audited> audit(Collection<String> names, LaneSettings settings) {
     NodeAddress listed = NodeAddress.standIn(1);
     for (Master each : masters) {
       listed = each.pool == null ? NodeAddress.parse(each.text, 1, new ArrayList<>()) : listed;
     }
     List<Probe.Master> others = new ArrayList<>();
     for (String name : names) {
-      Pool<Connection> pool =
-          NodePools.open(listed.at(name), clientConfig, holder(), settings.silenceTimeout());
-      opened.add(pool);
-      others.add(new Probe.Master(name, pool, true));
+      others.add(opened(listed.at(name), settings));
     }
-    return survey(others, Quorum.of(others.size()), settings);
+    try {
+      return survey(others, Quorum.of(others.size()), settings).audit();
+    } finally {
+      others.forEach(each -> each.pool().close());
+    }
   }
 
   /**
@@ -258,7 +250,7 @@ public final class DeploymentSettings {
    * @param out takes what the command waits for
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public List<Adoption.Line> adopt(
+  public AdoptReport adopt(
       boolean isNew, Word word, Map<String, String> replaced, Consumer<String> out) {
     return run(
             "cannot adopt",
@@ -266,14 +258,15 @@ public final class DeploymentSettings {
             word,
             Duration.ZERO,
             out,
-            (probe, rules, gone) -> {
-              requireKnown("--replace", replaced.keySet(), probe);
+            (survey, gone) -> {
+              requireKnown("--replace", replaced.keySet(), survey.probe());
               if (replaced.isEmpty()) { // else masters of the replaced set may be gone, too
-                requireKnown("--without", gone, probe);
+                requireKnown("--without", gone, survey.probe());
               }
-              return new Founding(probe.quorum(), rules, isNew, gone, replaced, newId());
+              return new Founding(
+                  survey.probe().quorum(), survey.rules(), isNew, gone, replaced, newId());
             })
-        .lines();
+        .report();
   }
 
   private static void requireKnown(String option, Set<String> names, Probe probe) {
@@ -308,12 +301,13 @@ public final class DeploymentSettings {
             word,
             settle,
             out::println,
-            (probe, rules, gone) -> {
+            (survey, gone) -> {
               String unmoved =
                   command == MasterChange.Command.COMMIT
-                      ? Unmoved.of(probe).stopping(word.forces, out::println)
+                      ? Unmoved.of(survey.probe()).stopping(word.forces, out::println)
                       : "";
-              return new Resize(command, probe.quorum(), rules, gone, unmoved, newId());
+              return new Resize(
+                  command, survey.probe().quorum(), survey.rules(), gone, unmoved, newId());
             }),
         out);
   }
@@ -332,7 +326,7 @@ public final class DeploymentSettings {
             word,
             Duration.ZERO,
             out::println,
-            (probe, rules, gone) -> new TermsChange(probe.quorum(), rules, gone)),
+            (survey, gone) -> new TermsChange(survey.probe().quorum(), survey.rules(), gone)),
         out);
   }
 
@@ -449,21 +443,26 @@ public final class DeploymentSettings {
         NodeAddress address = NodeAddress.parse(master.text, position, faults);
         names.add(address.name());
         if (!known.contains(address.name())) {
-          Pool<Connection> pool =
-              NodePools.open(
-                  address,
-                  clientConfig,
-                  future.isEmpty() ? holder() : holder() + MOVING,
-                  settings.silenceTimeout());
-          all.add(new Probe.Master(address.name(), pool, true));
+          all.add(opened(address, settings));
         }
       }
     }
     return names;
   }
 
+  private Probe.Master opened(NodeAddress address, LaneSettings settings) {
+    String client = future.isEmpty() ? holder() : holder() + MOVING;
+    Pool<Connection> pool =
+        NodePools.open(address, clientConfig, client, settings.silenceTimeout());
+    return new Probe.Master(address.name(), pool, true);
+  }
+
+  private Survey survey(List<Probe.Master> probed, Quorum quorum, LaneSettings settings) {
+    return new Survey(new Probe(probed, quorum, settings.silenceTimeout()), rules(settings));
+  }
+
   private List<NodeLane> lanes(List<Probe.Master> all, Quorum quorum, LaneSettings settings) {
-    RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
+    RequestEncoder encoder = encoder(settings);
     TrustRules rules = rules(settings);
     List<String> names = all.stream().map(Probe.Master::name).toList();
     Peers peers = new Peers(names, quorum, settings.skewMicros());
@@ -475,6 +474,10 @@ public final class DeploymentSettings {
           NodeLane.of(master.name(), master.pool(), master.ownsPool(), encoder, settings, trust));
     }
     return lanes;
+  }
+
+  private static RequestEncoder encoder(LaneSettings settings) {
+    return new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
   }
 
   /** Returns the name of a process: printable ASCII without blanks, of bounded length. */

@@ -1,7 +1,7 @@
 package io.redlock.jedis.deployment;
 
-import io.redlock.jedis.deployment.Adoption.Line;
-import io.redlock.jedis.deployment.Adoption.Outcome;
+import io.redlock.jedis.AdoptReport;
+import io.redlock.jedis.AdoptReport.Outcome;
 import io.redlock.jedis.deployment.ChangedMasters.NoAnswer;
 import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.BirthMark;
@@ -14,7 +14,6 @@ import io.redlock.jedis.membership.Operation.Progress;
 import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.membership.Operation.Step;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -170,39 +169,32 @@ final class OperatorCommand {
   }
 
   /** Returns the outcome of a founding for each master. */
-  List<Line> lines() {
-    List<Line> lines = new ArrayList<>();
-    for (int i = 0; i < audits.size(); i++) {
-      lines.add(line(i));
-    }
-    return lines;
+  AdoptReport report() {
+    return new AdoptReport(audits.stream().map(this::entry).toList());
   }
 
-  private Line line(int master) {
-    String name = audits.get(master).name();
+  private AdoptReport.Node entry(Audited master) {
+    int index = master.index();
     if (end instanceof Step.Done done) {
-      boolean isMember = (done.members() & 1 << master) != 0;
-      return new Line(
-          name,
-          written.containsKey(master) ? Outcome.ADOPTED : Outcome.ALREADY_FOUNDED,
+      boolean isMember = (done.members() & 1 << index) != 0;
+      return new AdoptReport.Node(
+          master.name(),
+          written.containsKey(index) ? Outcome.ADOPTED : Outcome.ALREADY_FOUNDED,
           isMember ? "" : "a client marks it when it answers");
     }
-    String reason = end instanceof Step.Refuse refuse ? refuse.reasons().get(master) : null;
-    if (reason == null) {
-      return new Line(
-          name,
-          Outcome.LEFT_ALONE,
-          end == null
-              ? "interrupted: run it again, and it goes on"
-              : written.isEmpty()
-                  ? "all masters are adopted, or none"
-                  : "run it again, and it goes on");
+    if (end instanceof Step.Refuse refuse && refuse.reasons().containsKey(index)) {
+      boolean isSilent = master.audit() == null || index == unanswered;
+      Outcome why = isSilent ? Outcome.UNREACHABLE : Outcome.REFUSED;
+      return new AdoptReport.Node(
+          master.name(), refuse.isOther() ? Outcome.OTHER_LIST : why, refuse.reasons().get(index));
     }
-    boolean isSilent = audits.get(master).audit() == null || master == unanswered;
-    boolean isOther = end instanceof Step.Refuse refuse && refuse.isOther();
-    return new Line(
-        name,
-        isOther ? Outcome.OTHER_LIST : isSilent ? Outcome.UNREACHABLE : Outcome.REFUSED,
-        reason);
+    boolean isUntouched = end != null && written.isEmpty();
+    String goesOn = "run it again, and it goes on";
+    return new AdoptReport.Node(
+        master.name(),
+        Outcome.LEFT_ALONE,
+        isUntouched
+            ? "all masters are adopted, or none"
+            : end == null ? "interrupted: " + goesOn : goesOn);
   }
 }

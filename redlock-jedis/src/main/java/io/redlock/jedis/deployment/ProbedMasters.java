@@ -42,20 +42,20 @@ final class ProbedMasters implements ChangedMasters {
   private final RequestEncoder encoder;
   private final String keyPrefix;
   private final Set<String> saved;
-  private final Function<Collection<String>, Survey> others;
+  private final Function<Collection<String>, List<Audited>> others;
   private final Map<List<Object>, Disk> disks = new HashMap<>(); // by the master and its mark
   private final Set<String> told = new HashSet<>();
 
   /**
    * @param saved the masters of which an operator says that they load nothing older
-   * @param others opens masters that are not of the configuration
+   * @param others audits masters that are not of the configuration
    */
   ProbedMasters(
       Survey survey,
       RequestEncoder encoder,
       String keyPrefix,
       Set<String> saved,
-      Function<Collection<String>, Survey> others) {
+      Function<Collection<String>, List<Audited>> others) {
     this.saved = saved;
     this.others = others;
     this.probe = survey.probe();
@@ -76,7 +76,7 @@ final class ProbedMasters implements ChangedMasters {
 
   @Override
   public List<Audited> audit(Collection<String> names) {
-    return others.apply(names).audit();
+    return others.apply(names);
   }
 
   @Override
