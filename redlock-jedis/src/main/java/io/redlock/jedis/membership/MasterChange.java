@@ -125,8 +125,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
   /** The command that has come furthest, and if it is done. */
   public record Reached(Command command, boolean isDone) {}
 
-  private static final String INTERRUPTED =
-      "abort was interrupted: run redlock resize abort again";
+  private static final String INTERRUPTED = "abort was interrupted: run redlock resize abort again";
 
   private Served before() {
     return Served.of(present);
@@ -326,8 +325,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
     boolean isOpen = isOpen(masters);
     boolean isBegun = any(masters, Master::hasLeft);
     Predicate<Master> isPast =
-        each ->
-            each.serves == null || each.serves(opened()) || isBegun && each.serves(committed());
+        each -> each.serves == null || each.serves(opened()) || isBegun && each.serves(committed());
     Predicate<Master> isStill =
         each -> each.serves == null || each.serves(before(), prepared(), committed());
     boolean mustEnd = any(masters, each -> each.isFuture() && isPast.test(each));

@@ -100,11 +100,23 @@ public final class Membership {
     MEMBER,
     /** It has a void mark of that set, or that set is being founded on it. */
     FORMER,
+    /** A set of the same list is being founded on it, so that its mark may be replaced. */
+    BEGUN,
+    /** It has left another set. */
+    LEFT,
     /** It has a valid mark of another set. */
     STRANGER,
     /** It has any other mark: void, of a set that is being founded, of another version. */
     DISPUTED
   }
+
+  /** Those whose marks are not of the set of this list. */
+  private static final Sight[] STRAY = {Sight.LEFT, Sight.STRANGER, Sight.DISPUTED};
+
+  /** Those that may show another step than a quorum, or another set. */
+  private static final Sight[] UNCLEAR = {
+    Sight.SILENT, Sight.BEGUN, Sight.LEFT, Sight.STRANGER, Sight.DISPUTED
+  };
 
   /** A node with its place in the list, and its part. */
   private record Seen(int index, Node node, Sight sight) {
@@ -117,8 +129,8 @@ public final class Membership {
       return shown().agreement().of(List.of());
     }
 
-    boolean hasLeft() {
-      return node.isMember() && shown().serves().isNobody();
+    boolean is(Sight... any) {
+      return List.of(any).contains(sight);
     }
   }
 
@@ -146,7 +158,15 @@ public final class Membership {
     }
   }
 
-  private Membership(
+  /**
+   * @param nodes the nodes of the list
+   * @param quorum those that are enough
+   * @param client the settings of the client
+   * @param known the label that the client had before, when its list was found to be its set; empty
+   *     if it had none
+   * @param agreed what its masters showed last, for the message if they show nothing any more
+   */
+  Membership(
       List<Node> nodes,
       Quorum quorum,
       TrustRules client,
@@ -166,31 +186,9 @@ public final class Membership {
             .toList();
   }
 
-  /**
-   * Returns what the marks show.
-   *
-   * @param nodes the nodes of the list
-   * @param quorum those that are enough
-   * @param client the settings of the client
-   * @param known the label that the client had before, when its list was found to be its set; empty
-   *     if it had none
-   */
+  /** Returns what the marks show to a client that has not seen an agreement before. */
   public static Membership of(List<Node> nodes, Quorum quorum, TrustRules client, String known) {
-    return of(nodes, quorum, client, known, Optional.empty());
-  }
-
-  /**
-   * Returns the same for a client that has seen an agreement before.
-   *
-   * @param agreed what its masters showed last, for the message if they show nothing any more
-   */
-  static Membership of(
-      List<Node> nodes,
-      Quorum quorum,
-      TrustRules client,
-      String known,
-      Optional<Agreement> agreed) {
-    return new Membership(List.copyOf(nodes), quorum, client, known, agreed);
+    return new Membership(nodes, quorum, client, known, Optional.empty());
   }
 
   /** Returns the name of these clients in marks; empty if no mark shows it. */
@@ -210,7 +208,7 @@ public final class Membership {
   }
 
   private Stream<Seen> as(Sight... some) {
-    return seen.stream().filter(each -> List.of(some).contains(each.sight));
+    return seen.stream().filter(each -> each.is(some));
   }
 
   /** Returns the names of these bits. */
@@ -287,10 +285,14 @@ public final class Membership {
       return Sight.EMPTY;
     }
     boolean isMine = node.mark != null && mine.filter(its -> its.isIn(node.shown())).isPresent();
-    if (node.isMember()) {
-      return isMine ? Sight.MEMBER : Sight.STRANGER;
+    if (isMine) {
+      return node.isMember() ? Sight.MEMBER : Sight.FORMER;
     }
-    return isMine ? Sight.FORMER : Sight.DISPUTED;
+    if (node.isMember()) {
+      return node.shown().serves().isNobody() ? Sight.LEFT : Sight.STRANGER;
+    }
+    boolean isBegun = node.mark != null && !node.mark.isFounded() && node.mark.last().isOf(present);
+    return isBegun ? Sight.BEGUN : Sight.DISPUTED;
   }
 
   private boolean isAny(Sight... some) {
@@ -302,14 +304,14 @@ public final class Membership {
     Seen node = seen.get(index);
     if (mine.isPresent()) {
       return switch (node.sight) {
-        case MEMBER, STRANGER -> marked(node.shown(), mine.get());
+        case MEMBER, LEFT, STRANGER -> marked(node.shown(), mine.get());
         default -> copied(index, mine.get());
       };
     }
     if (quorum.isJoint()) {
       return new Advice.Refuse(unmoved(node));
     }
-    return isAny(Sight.STRANGER) ? stranger(node) : unfounded();
+    return isAny(Sight.LEFT, Sight.STRANGER) ? stranger(node) : unfounded();
   }
 
   private Advice marked(BirthMark mark, Mine its) {
@@ -325,9 +327,10 @@ public final class Membership {
     boolean isAgreed =
         quorum.isReachedBy(
             bits(as(Sight.MEMBER).filter(each -> shown.equals(Optional.of(each.terms())))));
-    if (!isAgreed && isAny(Sight.SILENT, Sight.STRANGER, Sight.DISPUTED)) {
+    if (!isAgreed && isAny(UNCLEAR)) {
+      boolean isDisputed = isAny(Sight.BEGUN, Sight.DISPUTED);
       return new Advice.Wait(
-          quorum.isJoint() && isAny(Sight.DISPUTED) ? TrustRules.UNMARKED_IN_A_CHANGE : needs());
+          quorum.isJoint() && isDisputed ? TrustRules.UNMARKED_IN_A_CHANGE : needs());
     }
     // If all must answer, a void mark counts too: it may show a later step of a change.
     List<Seen> sources =
@@ -385,7 +388,7 @@ public final class Membership {
   }
 
   private String needs() {
-    return as(Sight.SILENT, Sight.STRANGER, Sight.DISPUTED)
+    return as(UNCLEAR)
         .map(
             each -> each.sight == Sight.SILENT ? each.node.name + " must answer" : stray(each.node))
         .collect(
@@ -414,22 +417,17 @@ public final class Membership {
   /** Returns the command that replaces all marks which are not of the set of this list. */
   private String replacing() {
     String command =
-        seen.stream()
-            .filter(each -> isStray(each) && each.node.mark != null)
+        as(STRAY)
+            .filter(each -> each.node.mark != null)
             .map(each -> " --replace " + each.node.name + "=" + each.shown().last().id())
             .collect(Collectors.joining("", "adopt", ""));
     return "if nobody uses that set, run " + client.command(command, present);
   }
 
-  private boolean isStray(Seen each) {
-    return each.sight == Sight.STRANGER
-        || each.sight == Sight.DISPUTED && !isFoundedHere(each.node);
-  }
-
   /** Returns why a node does not count as one of this list; empty if it may. */
   String objection(int index) {
     Seen each = seen.get(index);
-    return !isStray(each) ? "" : each.hasLeft() ? LEFT : stray(each.node);
+    return !each.is(STRAY) ? "" : each.is(Sight.LEFT) ? LEFT : stray(each.node);
   }
 
   /** Explains why the masters are not those of the list. */
@@ -439,7 +437,7 @@ public final class Membership {
             .orElseThrow();
     boolean isPart = !other.isOf(present) && present.containsAll(other.names());
     return new Advice.Refuse(
-        node.hasLeft() ? LEFT : differs(other) + (isPart ? "; " + replacing() : ""));
+        node.is(Sight.LEFT) ? LEFT : differs(other) + (isPart ? "; " + replacing() : ""));
   }
 
   /** Explains why there is nothing to copy: only an operator founds a set. */
@@ -451,20 +449,14 @@ public final class Membership {
               + silent.get().node.name
               + " does not");
     }
-    Optional<String> stray =
-        seen.stream().filter(this::isStray).findFirst().map(each -> stray(each.node));
+    Optional<String> stray = as(STRAY).findFirst().map(each -> stray(each.node));
     String adopt = client.command("adopt", present);
     String terms = agreed.map(each -> "; their clients agreed on " + each.inWords()).orElse("");
     return new Advice.Refuse(
         stray.orElse(
-            isAny(Sight.DISPUTED)
+            isAny(Sight.BEGUN)
                 ? "its set is being founded: if that was interrupted, run " + adopt + " again"
                 : "no set is founded on these masters: run " + adopt + terms));
-  }
-
-  /** Returns true if an operator founds a set of this list, so that its mark may be replaced. */
-  private boolean isFoundedHere(Node node) {
-    return node.mark != null && !node.mark.isFounded() && node.mark.last().isOf(present);
   }
 
   /** The message for a master that has left. */
@@ -500,7 +492,7 @@ public final class Membership {
       return TrustRules.UNPREPARED;
     }
     BirthMark mark = node.shown();
-    if (node.hasLeft()) {
+    if (node.is(Sight.LEFT)) {
       boolean wasPresent = (quorum.present() & 1 << node.index) != 0;
       return wasPresent ? LEFT : TrustRules.UNPREPARED;
     }

@@ -182,9 +182,7 @@ public interface Operation {
 
     /** Returns the step that lets the next of these have on disk what it shows, or the last one. */
     Step save(List<Audited> masters, Step.Done last) { // M6
-      return new Rules<>(masters)
-          .on(each -> !progress.isSaved(each), Step.Save::new)
-          .orElse(last);
+      return new Rules<>(masters).on(each -> !progress.isSaved(each), Step.Save::new).orElse(last);
     }
   }
 
@@ -300,9 +298,7 @@ public interface Operation {
   static String fault(Audited master, TrustRules rules, Set<String> gone) {
     return !gone.contains(master.name())
         ? master.fault(rules)
-        : master.audit() == null
-            ? ""
-            : "it answers, so it is not gone: leave out --without for it";
+        : master.audit() == null ? "" : "it answers, so it is not gone: leave out --without for it";
   }
 
   /** Returns why the others cannot go on without those that are gone. */

@@ -128,7 +128,7 @@ public final class Peers {
       all.add(its == null || isOld ? silent[node] : its.node);
     }
     boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
-    return Membership.of(all, nodes, rules, isChosen ? label : "", agreed);
+    return new Membership(all, nodes, rules, isChosen ? label : "", agreed);
   }
 
   private static int set(List<Heard> some) {

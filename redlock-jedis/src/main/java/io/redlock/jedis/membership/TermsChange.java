@@ -57,8 +57,7 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone) imp
             each -> changed(each, wanted.abstainingFor(longestMillis), members, known))
         .on(isLonger, each -> new Step.Wait(lastLease, "under the old terms", marks))
         .orElse(
-            new Step.Done(
-                "agreed: restart the clients that are refused with these settings", -1));
+            new Step.Done("agreed: restart the clients that are refused with these settings", -1));
   }
 
   private static Agreement terms(Audited member) {
