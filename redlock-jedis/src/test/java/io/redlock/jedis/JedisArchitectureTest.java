@@ -36,7 +36,8 @@ class JedisArchitectureTest {
       Pattern.compile("(?s)/\\*.*?\\*/|//[^\\n]*|\"(\\\\.|[^\"\\\\\\n])*\"|'(\\\\.|[^'\\\\\\n])*'");
 
   private static final Pattern PACKAGE = Pattern.compile("(?m)^package ([\\w.]+);");
-  private static final Pattern TYPE = Pattern.compile("\\b(io\\.redlock\\.jedis[a-z.]*)\\.(?!AdoptReport\\b)[A-Z]");
+  private static final Pattern TYPE =
+      Pattern.compile("\\b(io\\.redlock\\.jedis[a-z.]*)\\.(?!AdoptReport\\b)[A-Z]");
 
   /** What a source says, of which type, and to which package it belongs. */
   private record Source(String packageName, String type, String code) {}

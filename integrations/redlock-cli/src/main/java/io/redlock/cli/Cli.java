@@ -240,7 +240,8 @@ final class Cli {
             replaced == null ? Map.of() : replaced,
             console.out()::println);
     console.out().println(report);
-    if (report.nodes().stream().anyMatch(node -> node.outcome() == AdoptReport.Outcome.OTHER_LIST)) {
+    if (report.nodes().stream()
+        .anyMatch(node -> node.outcome() == AdoptReport.Outcome.OTHER_LIST)) {
       return ExitCode.OTHER_LIST;
     }
     return report.isComplete() ? ExitCode.OK : ExitCode.NOT_ALL;

@@ -60,7 +60,7 @@ public final class Doctor {
         "cannot ask",
         List.of(),
         survey -> {
-          Quorum quorum = survey.probe().quorum();
+          Quorum quorum = survey.quorum();
           List<Audited> audits = survey.auditRepeatedly();
           List<List<String>> rows = new ArrayList<>(List.of(HEAD));
           audits.forEach(audited -> rows.add(row(audited)));
@@ -68,7 +68,7 @@ public final class Doctor {
           List<Integer> agreeing = printTerms(audits, out);
           if (quorum.isJoint()) {
             printChange(audits, quorum, out);
-            String unmoved = Unmoved.of(survey.probe()).toString();
+            String unmoved = Unmoved.of(survey).toString();
             out.print(unmoved.isEmpty() ? "" : unmoved + System.lineSeparator());
           }
           return summarize(audits, quorum, agreeing, require, out);

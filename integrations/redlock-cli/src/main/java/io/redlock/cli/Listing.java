@@ -4,9 +4,9 @@ import io.redlock.Inspection;
 import io.redlock.Inspection.Held;
 import io.redlock.Redlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
-import io.redlock.jedis.deployment.LockSearch;
-import io.redlock.jedis.deployment.LockSearch.Found;
-import io.redlock.jedis.deployment.Probe;
+import io.redlock.jedis.deployment.LockKeys;
+import io.redlock.jedis.deployment.LockKeys.Found;
+import io.redlock.jedis.deployment.Survey;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.io.PrintStream;
@@ -34,14 +34,14 @@ final class Listing {
   /** So many inspections at a time keep other clients of a master waiting for no time. */
   private static final int AT_ONCE = 50;
 
-  private final Probe probe;
-  private final List<Probe.Answer<Found>> answers; // in the order of the masters
+  private final Survey survey;
+  private final List<Survey.Answer<Found>> answers; // in the order of the masters
   private final List<Inspection> locks = new ArrayList<>();
 
-  private Listing(Probe probe, String prefix) {
-    this.probe = probe;
+  private Listing(Survey survey, String prefix) {
+    this.survey = survey;
     this.answers =
-        probe.ask(connection -> LockSearch.search(connection, prefix), LockSearch.LONGEST);
+        survey.ask(connection -> LockKeys.search(connection, prefix), LockKeys.LONGEST);
   }
 
   /**
@@ -55,12 +55,12 @@ final class Listing {
     String keyPrefix = searched.keyPrefix();
     Listing listing =
         searched.ask(
-            "cannot list", List.of(), survey -> new Listing(survey.probe(), keyPrefix + prefix));
+            "cannot list", List.of(), survey -> new Listing(survey, keyPrefix + prefix));
     TreeSet<String> resources = listing.resources(keyPrefix);
-    boolean isCut = resources.size() > LockSearch.MOST_LOCKS;
+    boolean isCut = resources.size() > LockKeys.MOST_LOCKS;
     if (!resources.isEmpty()) {
       try (Redlock redlock = deployments.get().build()) {
-        listing.inspect(redlock, resources.stream().limit(LockSearch.MOST_LOCKS).toList());
+        listing.inspect(redlock, resources.stream().limit(LockKeys.MOST_LOCKS).toList());
       }
     }
     List<String> gaps = listing.gaps(isCut);
@@ -120,7 +120,7 @@ final class Listing {
       Found found = answers.get(i).value();
       unsearched |= found == null || !found.isComplete() ? 1 << i : 0;
     }
-    Quorum quorum = probe.quorum();
+    Quorum quorum = survey.quorum();
     return new Quorum(quorum.present(), 0).isReachedBy(unsearched)
         || quorum.isJoint() && new Quorum(quorum.future(), 0).isReachedBy(unsearched);
   }
@@ -130,18 +130,18 @@ final class Listing {
     List<String> gaps = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) {
       Found found = answers.get(i).value();
-      String master = probe.masters().get(i).name();
+      String master = survey.masters().get(i).name();
       if (found == null) {
         gaps.add(master + " was not searched: " + answers.get(i).failureText());
       } else if (!found.isComplete()) {
         gaps.add(
             master
                 + " has more: it was searched for "
-                + LockSearch.LONGEST.toSeconds()
+                + LockKeys.LONGEST.toSeconds()
                 + "s, "
-                + LockSearch.MOST_KEYS
+                + LockKeys.MOST_KEYS
                 + " keys or "
-                + LockSearch.MOST_LOCKS
+                + LockKeys.MOST_LOCKS
                 + " locks; use --prefix");
       }
     }
@@ -149,7 +149,7 @@ final class Listing {
       gaps.add("it is unknown who holds " + Brief.text(lock.resource()) + ": " + why(lock));
     }
     if (isCut) {
-      gaps.add("only the first " + LockSearch.MOST_LOCKS + " locks are listed: use --prefix");
+      gaps.add("only the first " + LockKeys.MOST_LOCKS + " locks are listed: use --prefix");
     }
     return gaps;
   }

@@ -231,7 +231,7 @@ public final class DeploymentSettings {
     for (Master each : masters) {
       listed = each.pool == null ? NodeAddress.parse(each.text, 1, new ArrayList<>()) : listed;
     }
-    List<Probe.Master> others = new ArrayList<>();
+    List<Survey.Master> others = new ArrayList<>();
     for (String name : names) {
       others.add(opened(listed.at(name), settings));
     }
@@ -259,19 +259,18 @@ public final class DeploymentSettings {
             Duration.ZERO,
             out,
             (survey, gone) -> {
-              requireKnown("--replace", replaced.keySet(), survey.probe());
+              requireKnown("--replace", replaced.keySet(), survey);
               if (replaced.isEmpty()) { // else masters of the replaced set may be gone, too
-                requireKnown("--without", gone, survey.probe());
+                requireKnown("--without", gone, survey);
               }
-              return new Founding(
-                  survey.probe().quorum(), survey.rules(), isNew, gone, replaced, newId());
+              return new Founding(survey.quorum(), survey.rules(), isNew, gone, replaced, newId());
             })
         .report();
   }
 
-  private static void requireKnown(String option, Set<String> names, Probe probe) {
+  private static void requireKnown(String option, Set<String> names, Survey survey) {
     Set<String> unknown = new TreeSet<>(names);
-    probe.masters().forEach(each -> unknown.remove(each.name()));
+    survey.masters().forEach(each -> unknown.remove(each.name()));
     if (!unknown.isEmpty()) {
       throw new IllegalArgumentException(
           "cannot adopt: "
@@ -304,10 +303,9 @@ public final class DeploymentSettings {
             (survey, gone) -> {
               String unmoved =
                   command == MasterChange.Command.COMMIT
-                      ? Unmoved.of(survey.probe()).stopping(word.forces, out::println)
+                      ? Unmoved.of(survey).stopping(word.forces, out::println)
                       : "";
-              return new Resize(
-                  command, survey.probe().quorum(), survey.rules(), gone, unmoved, newId());
+              return new Resize(command, survey.quorum(), survey.rules(), gone, unmoved, newId());
             }),
         out);
   }
@@ -326,7 +324,7 @@ public final class DeploymentSettings {
             word,
             Duration.ZERO,
             out::println,
-            (survey, gone) -> new TermsChange(survey.probe().quorum(), survey.rules(), gone)),
+            (survey, gone) -> new TermsChange(survey.quorum(), survey.rules(), gone)),
         out);
   }
 
@@ -388,7 +386,7 @@ public final class DeploymentSettings {
               + clientConfig.getDatabase()
               + ": use 0, as all clients do; a keyPrefix separates applications");
     }
-    List<Probe.Master> probed = new ArrayList<>();
+    List<Survey.Master> probed = new ArrayList<>();
     List<String> present = masters(masters, probed, settings, faults);
     List<String> moved = masters(future, probed, settings, faults);
     Quorum quorum = Quorum.of(present, moved);
@@ -424,8 +422,11 @@ public final class DeploymentSettings {
    * @return the names of the masters
    */
   private List<String> masters(
-      List<Master> configured, List<Probe.Master> all, LaneSettings settings, List<String> faults) {
-    List<String> known = all.stream().map(Probe.Master::name).toList();
+      List<Master> configured,
+      List<Survey.Master> all,
+      LaneSettings settings,
+      List<String> faults) {
+    List<String> known = all.stream().map(Survey.Master::name).toList();
     List<String> names = new ArrayList<>();
     for (Master master : configured) {
       int position = known.size() + names.size() + 1;
@@ -437,7 +438,7 @@ public final class DeploymentSettings {
         }
         names.add(name);
         if (!known.contains(name)) {
-          all.add(new Probe.Master(name, master.pool, false));
+          all.add(new Survey.Master(name, master.pool, false));
         }
       } else {
         NodeAddress address = NodeAddress.parse(master.text, position, faults);
@@ -450,24 +451,24 @@ public final class DeploymentSettings {
     return names;
   }
 
-  private Probe.Master opened(NodeAddress address, LaneSettings settings) {
+  private Survey.Master opened(NodeAddress address, LaneSettings settings) {
     String client = future.isEmpty() ? holder() : holder() + MOVING;
     Pool<Connection> pool =
         NodePools.open(address, clientConfig, client, settings.silenceTimeout());
-    return new Probe.Master(address.name(), pool, true);
+    return new Survey.Master(address.name(), pool, true);
   }
 
-  private Survey survey(List<Probe.Master> probed, Quorum quorum, LaneSettings settings) {
-    return new Survey(new Probe(probed, quorum, settings.silenceTimeout()), rules(settings));
+  private Survey survey(List<Survey.Master> probed, Quorum quorum, LaneSettings settings) {
+    return new Survey(probed, quorum, settings.silenceTimeout(), rules(settings));
   }
 
-  private List<NodeLane> lanes(List<Probe.Master> all, Quorum quorum, LaneSettings settings) {
+  private List<NodeLane> lanes(List<Survey.Master> all, Quorum quorum, LaneSettings settings) {
     RequestEncoder encoder = encoder(settings);
     TrustRules rules = rules(settings);
-    List<String> names = all.stream().map(Probe.Master::name).toList();
+    List<String> names = all.stream().map(Survey.Master::name).toList();
     Peers peers = new Peers(names, quorum, settings.skewMicros());
     List<NodeLane> lanes = new ArrayList<>();
-    for (Probe.Master master : all) {
+    for (Survey.Master master : all) {
       NodeTrust trust =
           new NodeTrust(master.name(), lanes.size(), peers, rules, values.driftPartsPerMillion());
       lanes.add(

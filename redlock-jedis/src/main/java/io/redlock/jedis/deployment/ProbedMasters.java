@@ -1,6 +1,6 @@
 package io.redlock.jedis.deployment;
 
-import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.deployment.Survey.Answer;
 import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.Founding;
 import io.redlock.jedis.membership.NodeAudit;
@@ -37,7 +37,6 @@ final class ProbedMasters implements ChangedMasters {
   private static final int BATCH = 500;
   private static final int MOST_DIGITS = 16;
 
-  private final Probe probe;
   private final Survey survey;
   private final RequestEncoder encoder;
   private final String keyPrefix;
@@ -58,7 +57,6 @@ final class ProbedMasters implements ChangedMasters {
       Function<Collection<String>, List<Audited>> others) {
     this.saved = saved;
     this.others = others;
-    this.probe = survey.probe();
     this.survey = survey;
     this.encoder = encoder;
     this.keyPrefix = keyPrefix;
@@ -86,7 +84,7 @@ final class ProbedMasters implements ChangedMasters {
 
   @Override
   public boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out) {
-    String name = probe.masters().get(master).name();
+    String name = survey.masters().get(master).name();
     if (saved.contains(name)) {
       return true;
     }
@@ -98,7 +96,7 @@ final class ProbedMasters implements ChangedMasters {
     if (step == Disk.Step.SAVE || step == Disk.Step.REWRITE) {
       Protocol.Command command =
           step == Disk.Step.SAVE ? Protocol.Command.BGSAVE : Protocol.Command.BGREWRITEAOF;
-      Answer<String> answer = probe.askOne(master, connection -> text(connection, command));
+      Answer<String> answer = survey.askOne(master, connection -> text(connection, command));
       String started = answer.value();
       disk = started != null && started.endsWith("started") ? disk.started() : disk;
       failure = failure.isEmpty() ? answer.failureText() : failure;
@@ -139,7 +137,7 @@ final class ProbedMasters implements ChangedMasters {
   @Override
   public String ask(Question question, int master) {
     Answer<String> answer =
-        probe.askOne(
+        survey.askOne(
             master,
             connection ->
                 switch (question) {
@@ -225,7 +223,7 @@ final class ProbedMasters implements ChangedMasters {
   }
 
   private <T> T ask(int master, Function<Connection, T> question) {
-    return given(master, probe.askOne(master, question));
+    return given(master, survey.askOne(master, question));
   }
 
   private static <T> T given(int master, Answer<T> answer) {

@@ -1,6 +1,6 @@
 package io.redlock.jedis.deployment;
 
-import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.deployment.Survey.Answer;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
@@ -21,11 +21,11 @@ public record Unmoved(Set<String> clients, String unknown) {
       Pattern.compile("(?m)^id=\\d+ .*? name=(\\S+) .*? cmd=eval(?:sha)? ");
 
   /** Returns those that the masters name. */
-  public static Unmoved of(Probe probe) {
+  public static Unmoved of(Survey survey) {
     Set<String> unmoved = new TreeSet<>();
     String unknown = "";
     for (Answer<String> answer :
-        probe.ask(connection -> ProbedMasters.text(connection, Protocol.Command.CLIENT, "LIST"))) {
+        survey.ask(connection -> ProbedMasters.text(connection, Protocol.Command.CLIENT, "LIST"))) {
       String clients = answer.value();
       if (clients == null) {
         unknown = answer.failureText();

@@ -2,7 +2,7 @@ package io.redlock.jedis.deployment;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.deployment.Survey.Answer;
 import io.redlock.jedis.deployment.Survey.Timed;
 import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.Agreement.MasterSet;

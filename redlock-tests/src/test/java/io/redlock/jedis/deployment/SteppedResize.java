@@ -1,6 +1,6 @@
 package io.redlock.jedis.deployment;
 
-import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.deployment.Survey.Answer;
 import io.redlock.jedis.deployment.Survey.Timed;
 import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.Audited;

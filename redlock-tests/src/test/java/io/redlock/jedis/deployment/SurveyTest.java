@@ -6,7 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
-import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.deployment.Survey.Answer;
+import io.redlock.jedis.membership.TrustRules;
 import io.redlock.spi.Quorum;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
@@ -22,7 +23,7 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
 
 @RequiresRedis
-class ProbeTest {
+class SurveyTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(4);
 
@@ -33,13 +34,12 @@ class ProbeTest {
   void masterThatDiesWhileItIsAskedGivesNoAnswer() {
     try (RedisServer server = RedisServer.start();
         ConnectionPool pool = pool(server)) {
-      Probe.Master master = new Probe.Master("master", pool, true);
-      Probe probe = new Probe(List.of(master), Quorum.of(List.of("master"), List.of()), PATIENCE);
+      Survey survey = survey(pool, PATIENCE);
       Function<Connection, String> question = connection -> killed(server, connection);
-      assertLost(probe.ask(question).get(0));
+      assertLost(survey.ask(question).get(0));
       server.restart();
-      assertNotNull(probe.ask(connection -> connection.ping()).get(0).value());
-      assertLost(probe.askOne(0, question));
+      assertNotNull(survey.ask(connection -> connection.ping()).get(0).value());
+      assertLost(survey.askOne(0, question));
     }
   }
 
@@ -50,10 +50,9 @@ class ProbeTest {
     CountDownLatch othersTimeIsOver = new CountDownLatch(1);
     try (RedisServer server = RedisServer.start();
         ConnectionPool pool = pool(server)) {
-      Probe.Master master = new Probe.Master("master", pool, true);
-      Probe probe = new Probe(List.of(master), Quorum.of(List.of("master"), List.of()), usual);
+      Survey survey = survey(pool, usual);
       Function<Connection, Boolean> question = connection -> ends(othersTimeIsOver);
-      assertEquals("no answer in time", probe.ask(question).get(0).failureText());
+      assertEquals("no answer in time", survey.ask(question).get(0).failureText());
       Thread later = new Thread(othersTimeIsOver::countDown);
       Function<Connection, Boolean> search =
           connection -> {
@@ -61,7 +60,7 @@ class ProbeTest {
             LockSupport.parkNanos(usual.multipliedBy(10).toNanos());
             return ends(othersTimeIsOver);
           };
-      assertEquals(true, probe.ask(search, Duration.ofSeconds(30)).get(0).value());
+      assertEquals(true, survey.ask(search, Duration.ofSeconds(30)).get(0).value());
     }
   }
 
@@ -77,6 +76,11 @@ class ProbeTest {
     NodeAddress address = NodeAddress.parse(server.address(), 1, faults);
     assertEquals(List.of(), faults);
     return NodePools.open(address, null, "test", PATIENCE);
+  }
+
+  private static Survey survey(ConnectionPool pool, Duration timeout) {
+    List<Survey.Master> masters = List.of(new Survey.Master("master", pool, true));
+    return new Survey(masters, Quorum.of(1), timeout, TrustRules.observing(true, 0));
   }
 
   private static String killed(RedisServer server, Connection connection) {
