@@ -498,7 +498,7 @@ class FaultSentencesTest {
     } else {
       deployment.set(Setting.SILENCE_TIMEOUT, TTL); // the machine may stand still
     }
-    Audited audited = deployment.ask("cannot ask", List.of(), survey -> survey.audit()).get(0);
+    Audited audited = deployment.ask("cannot ask", survey -> survey.audit()).get(0);
     String found = audited.verdict() == null ? audited.failureText() : audited.verdict().reason();
     assertEquals(sentence, found);
     if (config == null) {

@@ -58,7 +58,6 @@ public final class Doctor {
   static int run(DeploymentSettings deployment, @Nullable Require require, PrintStream out) {
     return deployment.ask(
         "cannot ask",
-        List.of(),
         survey -> {
           Quorum quorum = survey.quorum();
           List<Audited> audits = survey.auditRepeatedly();

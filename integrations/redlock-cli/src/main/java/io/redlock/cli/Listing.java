@@ -40,8 +40,7 @@ final class Listing {
 
   private Listing(Survey survey, String prefix) {
     this.survey = survey;
-    this.answers =
-        survey.ask(connection -> LockKeys.search(connection, prefix), LockKeys.LONGEST);
+    this.answers = survey.ask(connection -> LockKeys.search(connection, prefix), LockKeys.LONGEST);
   }
 
   /**
@@ -54,8 +53,7 @@ final class Listing {
     DeploymentSettings searched = deployments.get();
     String keyPrefix = searched.keyPrefix();
     Listing listing =
-        searched.ask(
-            "cannot list", List.of(), survey -> new Listing(survey, keyPrefix + prefix));
+        searched.ask("cannot list", survey -> new Listing(survey, keyPrefix + prefix));
     TreeSet<String> resources = listing.resources(keyPrefix);
     boolean isCut = resources.size() > LockKeys.MOST_LOCKS;
     if (!resources.isEmpty()) {

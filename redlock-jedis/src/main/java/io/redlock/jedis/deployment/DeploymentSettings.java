@@ -153,7 +153,7 @@ public final class DeploymentSettings {
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public Redlock build() {
-    Checked checked = check("cannot connect", List.of());
+    Checked checked = check("cannot connect");
     Redlock redlock = checked.builder.build();
     awaitFirstContact(
         checked.lanes, checked.settings.nodeTimeoutNanos() * FIRST_CONTACT_NODE_TIMEOUTS);
@@ -164,15 +164,14 @@ public final class DeploymentSettings {
    * Asks the masters a question without a lock service, under the settings of this client.
    *
    * @param what the beginning of the message if the configuration is not valid
-   * @param knownFaults faults that were found before
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public <T> T ask(String what, List<String> knownFaults, Function<Survey, T> question) {
-    return apply(what, knownFaults, checked -> question.apply(checked.survey));
+  public <T> T ask(String what, Function<Survey, T> question) {
+    return apply(what, checked -> question.apply(checked.survey));
   }
 
-  private <T> T apply(String what, List<String> knownFaults, Function<Checked, T> question) {
-    Checked checked = check(what, knownFaults);
+  private <T> T apply(String what, Function<Checked, T> question) {
+    Checked checked = check(what);
     try {
       return question.apply(checked);
     } finally {
@@ -199,17 +198,11 @@ public final class DeploymentSettings {
 
   /** Runs a command to its end. An interrupt ends it early and stays set. */
   private OperatorCommand run(
-      String what,
-      List<String> faults,
-      Word word,
-      Duration settle,
-      Consumer<String> out,
-      Planned planned) {
-    Set<String> gone = names("--without", word.without, faults);
-    Set<String> saved = names("--saved", word.saved, faults);
+      String what, Word word, Duration settle, Consumer<String> out, Planned planned) {
+    Set<String> gone = names("--without", word.without);
+    Set<String> saved = names("--saved", word.saved);
     return apply(
         what,
-        faults,
         checked -> {
           ProbedMasters probed =
               new ProbedMasters(
@@ -254,7 +247,6 @@ public final class DeploymentSettings {
       boolean isNew, Word word, Map<String, String> replaced, Consumer<String> out) {
     return run(
             "cannot adopt",
-            new ArrayList<>(),
             word,
             Duration.ZERO,
             out,
@@ -289,14 +281,12 @@ public final class DeploymentSettings {
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public boolean resize(MasterChange.Command command, Word word, Duration settle, PrintStream out) {
-    List<String> faults = new ArrayList<>();
     if (future.isEmpty()) {
-      faults.add("no future master is named: add --moving-to");
+      misread.add("no future master is named: add --moving-to");
     }
     return isDone(
         run(
             "cannot resize",
-            faults,
             word,
             settle,
             out::println,
@@ -320,7 +310,6 @@ public final class DeploymentSettings {
     return isDone(
         run(
             "cannot agree",
-            new ArrayList<>(),
             word,
             Duration.ZERO,
             out::println,
@@ -337,16 +326,15 @@ public final class DeploymentSettings {
     return command.hasSucceeded();
   }
 
-  /** Returns the names of these masters, and adds what is wrong with their addresses. */
-  public static Set<String> names(
-      String option, Collection<String> addresses, List<String> faults) {
+  /** Returns the names of the masters of an option. */
+  private Set<String> names(String option, Collection<String> addresses) {
     Set<String> names = new TreeSet<>();
-    List<String> misread = new ArrayList<>();
+    List<String> faults = new ArrayList<>();
     int position = 0;
     for (String address : addresses) {
-      names.add(NodeAddress.parse(address, ++position, misread).name());
+      names.add(NodeAddress.parse(address, ++position, faults).name());
     }
-    misread.forEach(fault -> faults.add(option + ": " + fault));
+    faults.forEach(fault -> misread.add(option + ": " + fault));
     return names;
   }
 
@@ -364,9 +352,8 @@ public final class DeploymentSettings {
   private record Checked(
       LaneSettings settings, Survey survey, List<NodeLane> lanes, RedlockBuilder builder) {}
 
-  private Checked check(String what, List<String> knownFaults) {
-    List<String> faults = new ArrayList<>(knownFaults);
-    faults.addAll(misread);
+  private Checked check(String what) {
+    List<String> faults = new ArrayList<>(misread);
     Duration nodeTimeout = values.get(Setting.NODE_TIMEOUT);
     Duration silence = values.find(Setting.SILENCE_TIMEOUT).orElse(null);
     if (observes && silence == null && nodeTimeout.multipliedBy(2).compareTo(HANGING) < 0) {
