@@ -16,8 +16,10 @@ import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -201,38 +203,22 @@ public final class Survey {
    * servers may answer at its address in turn.
    */
   public List<Audited> auditRepeatedly() {
-    List<Audited> audits = new ArrayList<>(audit());
-    for (int index = 0; index < audits.size(); index++) {
-      NodeAudit first = audits.get(index).audit();
-      if (first != null) {
-        Optional<String> fault = alternation(index, first.runId());
-        if (fault.isPresent()) {
-          Audited found = audits.get(index);
-          Verdict refused = Verdict.refused(fault.get());
-          audits.set(index, new Audited(index, found.node(), found.around(), refused, null));
-        }
-      }
-    }
-    return audits;
+    return audit().stream().map(each -> alternation(each).map(each::refused).orElse(each)).toList();
   }
 
   /** Returns that a server came back which another one had replaced: a process never does. */
-  private Optional<String> alternation(int index, String first) {
-    List<String> processes = new ArrayList<>(List.of(first));
-    for (int i = 1; i < MOST_CONNECTIONS; i++) {
-      Answer<NodeAudit> answer =
-          askOne(index, connection -> AuditCall.over(connection, AuditCall.invocation(0, null)));
-      NodeAudit audit = answer.value();
-      if (audit == null || i >= CONNECTIONS && processes.size() == 1) {
-        return Optional.empty();
+  private Optional<String> alternation(Audited first) {
+    NodeAudit audit = first.audit();
+    Set<String> processes = new HashSet<>();
+    String last = "";
+    for (int i = 1; audit != null && i <= MOST_CONNECTIONS; i++) {
+      boolean isOther = !audit.runId().equals(last);
+      if (isOther && !processes.add(audit.runId())) {
+        return Optional.of(Verdict.alternating(audit.runId(), last));
       }
-      String last = processes.get(processes.size() - 1);
-      if (!audit.runId().equals(last)) {
-        if (processes.contains(audit.runId())) {
-          return Optional.of(Verdict.alternating(audit.runId(), last));
-        }
-        processes.add(audit.runId());
-      }
+      last = audit.runId();
+      boolean isEnough = i >= CONNECTIONS && processes.size() == 1;
+      audit = isEnough ? null : askOne(first.index(), Survey::audited).value();
     }
     return Optional.empty();
   }
@@ -268,11 +254,13 @@ public final class Survey {
   }
 
   private static Timed audit(Connection connection) {
-    AuditCall.over(
-        connection,
-        AuditCall.invocation(0, null)); // loads the script, so that the second one is fast
+    audited(connection); // loads the script, so that the second one is fast
     long beforeNanos = CLOCKS.monotonicNanos();
     NodeAudit audit = AuditCall.over(connection, AuditCall.invocation(1, null));
     return new Timed(audit, beforeNanos, CLOCKS.monotonicNanos());
+  }
+
+  private static NodeAudit audited(Connection connection) {
+    return AuditCall.over(connection, AuditCall.invocation(0, null));
   }
 }

@@ -42,6 +42,11 @@ public record Audited(
     return Objects.requireNonNull(around);
   }
 
+  /** Returns the same, but refused. */
+  public Audited refused(String reason) {
+    return new Audited(index, node, around, Verdict.refused(reason), failure);
+  }
+
   /** Returns the reason if there is no answer; empty otherwise. */
   public String failureText() {
     return failure == null ? "" : failure.detail();

@@ -16,6 +16,7 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * The founding of a set by an operator, as a pure function from what all masters show to the next
@@ -150,23 +151,18 @@ public record Founding(
   /** Returns the set of this list as its members show it, else as any mark does, else a new one. */
   private MasterSet set(List<Membership.Node> nodes) {
     List<String> names = nodes.stream().map(Membership.Node::name).toList();
-    for (Predicate<Membership.Node> shows :
-        List.<Predicate<Membership.Node>>of(
-            Membership.Node::isMember,
-            Membership.Node::hasFoundedText,
-            node -> node.mark() != null)) {
-      Optional<MasterSet> shown =
-          Membership.mostShown(
-              nodes.stream()
-                  .filter(shows)
-                  .flatMap(node -> node.shown().agreement().sets().stream())
-                  .filter(set -> set.isOf(names))
-                  .toList());
-      if (shown.isPresent()) {
-        return shown.get();
-      }
-    }
-    return new MasterSet(drawn, names);
+    return Stream.<Predicate<Membership.Node>>of(
+            Membership.Node::isMember, Membership.Node::hasFoundedText, node -> node.mark() != null)
+        .map(
+            shows ->
+                nodes.stream()
+                    .filter(shows)
+                    .flatMap(node -> node.shown().agreement().sets().stream())
+                    .filter(set -> set.isOf(names))
+                    .toList())
+        .flatMap(sets -> Membership.mostShown(sets).stream())
+        .findFirst()
+        .orElseGet(() -> new MasterSet(drawn, names));
   }
 
   private static boolean isOf(Membership.Node node, MasterSet set) {
