@@ -1,5 +1,6 @@
 package io.redlock.settings;
 
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,6 +39,21 @@ public final class SettingValues {
     Duration most = Setting.MOST_DRIFT_PER_SECOND;
     long nanos = drift.isNegative() ? 0 : (drift.compareTo(most) < 0 ? drift : most).toNanos();
     return (nanos + 999) / 1_000;
+  }
+
+  /** Returns these settings as an operator types them before a command, but no defaults. */
+  public String typed(Setting<?>... some) {
+    StringBuilder typed = new StringBuilder();
+    for (Setting<?> each : some) {
+      if (!find(each).equals(each.byDefault())) {
+        Object value = find(each).orElseThrow();
+        String exact = value instanceof Duration time ? Brief.exact(time) : value.toString();
+        // Fractions of a second are written as in ISO 8601.
+        String text = exact.contains(".") ? value.toString() : exact;
+        typed.append(each.variable()).append('=').append(text).append(' ');
+      }
+    }
+    return typed.toString();
   }
 
   /** Sets all that other values were given. */

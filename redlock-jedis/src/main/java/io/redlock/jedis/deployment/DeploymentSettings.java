@@ -345,7 +345,12 @@ public final class DeploymentSettings {
             isGuarded(),
             LaneSettings.bounded(values.get(Setting.MAX_TTL)),
             values.driftPartsPerMillion(),
-            settings.skewMicros());
+            settings.skewMicros(),
+            values.typed(
+                Setting.MAX_TTL,
+                Setting.CLOCK_SKEW,
+                Setting.DRIFT_PER_SECOND,
+                Setting.RESTART_GUARD));
   }
 
   /** A valid configuration: lanes and a builder that are not yet started. */

@@ -3,12 +3,9 @@ package io.redlock.jedis.membership;
 import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.Membership.Advice;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
-import io.redlock.settings.Setting;
-import io.redlock.settings.SettingValues;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -28,11 +25,10 @@ import org.jspecify.annotations.Nullable;
  * @param abstentionMillis how long a node that was reset must abstain for this client; zero for an
  *     observer, which writes no marks and goes by theirs
  * @param skewMicros the allowed difference between the clocks of two nodes
+ * @param typed these settings as an operator types them before a command
  */
 public record TrustRules(
-    boolean guarded, long maxTtlMillis, long abstentionMillis, long skewMicros) {
-
-  private static final long DEFAULT_DRIFT_PPM = new SettingValues().driftPartsPerMillion();
+    boolean guarded, long maxTtlMillis, long abstentionMillis, long skewMicros, String typed) {
 
   static final String UNPREPARED =
       "no change of masters is prepared on it: first run redlock resize prepare";
@@ -72,10 +68,16 @@ public record TrustRules(
   /** Returns the rules for these settings. */
   public static TrustRules of(
       boolean guarded, Duration maxTtl, long driftPartsPerMillion, long skewMicros) {
+    return of(guarded, maxTtl, driftPartsPerMillion, skewMicros, "");
+  }
+
+  /** Returns the rules for these settings, which are typed so. */
+  public static TrustRules of(
+      boolean guarded, Duration maxTtl, long driftPartsPerMillion, long skewMicros, String typed) {
     long ttlMillis = maxTtl.plusNanos(999_999).toMillis();
     long driftMillis = ceilDiv(ttlMillis * driftPartsPerMillion, 1_000_000) + 2; // T2
     long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros); // N2
-    return new TrustRules(guarded, ttlMillis, abstentionMillis, skewMicros);
+    return new TrustRules(guarded, ttlMillis, abstentionMillis, skewMicros, typed);
   }
 
   /**
@@ -84,7 +86,7 @@ public record TrustRules(
    * @param guarded true if a node without a birth mark abstains; a mark says it itself
    */
   public static TrustRules observing(boolean guarded, long skewMicros) {
-    return new TrustRules(guarded, 0, 0, skewMicros);
+    return new TrustRules(guarded, 0, 0, skewMicros, "");
   }
 
   /** Returns true for an observer. */
@@ -130,32 +132,9 @@ public record TrustRules(
         + ": use at most what was agreed; to change it for all, see redlock agree";
   }
 
-  /**
-   * Returns a command for these masters as an operator types it, with each setting that differs
-   * from its default.
-   */
+  /** Returns a command for these masters as an operator types it. */
   String command(String what, List<String> names) {
-    String drift = "";
-    long driftMillis = abstentionMillis - maxTtlMillis - 2 * ceilMillis(skewMicros) - 2; // N2
-    if (!observes() && driftMillis != ceilDiv(maxTtlMillis * DEFAULT_DRIFT_PPM, 1_000_000)) {
-      long micros = driftMillis * 1_000_000 / maxTtlMillis;
-      drift = setting(Setting.DRIFT_PER_SECOND, Duration.ofNanos(micros * 1_000));
-    }
-    String shared =
-        observes()
-            ? ""
-            : setting(Setting.MAX_TTL, Duration.ofMillis(maxTtlMillis))
-                + setting(Setting.CLOCK_SKEW, Duration.ofNanos(skewMicros * 1_000))
-                + drift
-                + setting(Setting.RESTART_GUARD, guarded);
-    return shared + "redlock " + what + " " + String.join(" ", names);
-  }
-
-  private static <T> String setting(Setting<T> setting, T value) {
-    String exact = value instanceof Duration time ? Brief.exact(time) : value.toString();
-    return setting.byDefault().equals(Optional.of(value))
-        ? ""
-        : setting.variable() + "=" + (exact.contains(".") ? value : exact) + " ";
+    return typed + "redlock " + what + " " + String.join(" ", names);
   }
 
   /** Returns what the node may do, and why. */

@@ -176,7 +176,7 @@ class ResizeTest {
     }
 
     private static TrustRules terms(long maxTtlMillis, long abstentionMillis) {
-      return new TrustRules(true, maxTtlMillis, abstentionMillis, RULES.skewMicros());
+      return new TrustRules(true, maxTtlMillis, abstentionMillis, RULES.skewMicros(), "");
     }
 
     // Commands.

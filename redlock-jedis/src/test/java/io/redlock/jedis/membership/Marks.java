@@ -28,7 +28,7 @@ public final class Marks {
   private Marks() {}
 
   public static TrustRules rules(boolean guarded) {
-    return new TrustRules(guarded, MAX_TTL_MILLIS, ABSTENTION_MILLIS, SKEW_MICROS);
+    return new TrustRules(guarded, MAX_TTL_MILLIS, ABSTENTION_MILLIS, SKEW_MICROS, "");
   }
 
   /** Returns the mark of a master of a set with these members. */

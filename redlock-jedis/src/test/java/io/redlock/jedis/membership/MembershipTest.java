@@ -282,7 +282,7 @@ class MembershipTest {
     }
 
     private static TrustRules terms(long maxTtlMillis, long abstentionMillis) {
-      return new TrustRules(true, maxTtlMillis, abstentionMillis, Marks.SKEW_MICROS);
+      return new TrustRules(true, maxTtlMillis, abstentionMillis, Marks.SKEW_MICROS, "");
     }
 
     private boolean befalls(String command, String[] words) {

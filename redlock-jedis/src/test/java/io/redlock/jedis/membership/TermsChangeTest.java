@@ -73,7 +73,7 @@ class TermsChangeTest {
     private static TrustRules terms(String text) {
       String[] words = text.split(" ");
       return new TrustRules(
-          words.length == 2, 1_000 * number(words[0]), 1_000 * number(words[1]), 0);
+          words.length == 2, 1_000 * number(words[0]), 1_000 * number(words[1]), 0, "");
     }
 
     private static long number(String word) {
