@@ -42,6 +42,13 @@ public record Audited(
     return Objects.requireNonNull(around);
   }
 
+  /** Returns the write of a mark; one of new data is dated later if its clock may be wrong (N1). */
+  NodeAudit.Refresh writing(BirthMark mark) {
+    NodeAudit audit = node.answer();
+    long aheadMillis = (surroundings().beyondSkewMicros().orElse(0) + 999) / 1_000;
+    return new NodeAudit.Refresh(audit.birth(), audit.nodeMicros(), mark, aheadMillis);
+  }
+
   /** Returns the same, but refused. */
   public Audited refused(String reason) {
     return new Audited(index, node, around, Verdict.refused(reason), failure);

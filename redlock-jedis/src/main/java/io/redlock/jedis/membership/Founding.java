@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -241,7 +240,7 @@ public record Founding(
         return "its set is being founded by somebody: run the command again in a minute";
       }
     }
-    if (!isServing(node, set) && beyond(master).isEmpty()) {
+    if (!isServing(node, set) && master.surroundings().beyondSkewMicros().isEmpty()) {
       return "its clock cannot be checked until the clocks of a quorum of nodes agree";
     }
     return replaced.containsKey(node.name()) ? use(node, known.beside()) : "";
@@ -321,12 +320,11 @@ public record Founding(
       long ageMillis = isItsOwn ? audit.nodeMillis() - node.shown().firstSeenMillis() : 0;
       isBegun &= isItsOwn && ageMillis <= leastMillis + SEEN_MILLIS;
       leftMillis = Math.max(leftMillis, leastMillis - ageMillis);
-      long aheadMillis = (beyond(each).orElse(0) + 999) / 1_000;
       BirthMark fresh =
           BirthMark.fresh(audit, isNew, Served.of(set.id()), agreement).founded(false);
-      begun.put(each.index(), new Refresh(audit.birth(), audit.nodeMicros(), fresh, aheadMillis));
+      begun.put(each.index(), each.writing(fresh));
       if (isItsOwn) {
-        founded.put(each.index(), Refresh.of(audit, node.shown().founded(true)));
+        founded.put(each.index(), each.writing(node.shown().founded(true)));
       }
     }
     if (isBegun && leftMillis > 0) {
@@ -335,9 +333,5 @@ public record Founding(
     }
     // All begin anew, so that none is too old when the last is not.
     return new Step.Write(isBegun ? founded : begun, Set.of(), true, false, "");
-  }
-
-  private static OptionalLong beyond(Audited master) {
-    return master.surroundings().beyondSkewMicros();
   }
 }

@@ -248,7 +248,7 @@ public interface Operation {
   /** Returns the write of one mark. */
   static Step.Write write(
       Audited master, BirthMark mark, boolean isWaitedFor, boolean isSaved, String told) {
-    Map<Integer, Refresh> marks = Map.of(master.index(), Refresh.of(master.node().answer(), mark));
+    Map<Integer, Refresh> marks = Map.of(master.index(), master.writing(mark));
     return new Step.Write(marks, Set.of(), isWaitedFor, isSaved, told);
   }
 

@@ -343,7 +343,7 @@ public record Resize(
         .filter(each -> let.carries() && !isJoining(each) && !each.equals(target))
         .forEach(each -> sources.add(each.index()));
     return new Step.Write(
-        Map.of(target.index(), NodeAudit.Refresh.of(target.node().answer(), mark)),
+        Map.of(target.index(), target.writing(mark)),
         sources,
         let.isWaitedFor(),
         let.isSaved(),

@@ -1,19 +1,26 @@
 package io.redlock.jedis.membership;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
 import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.Membership.Advice;
 import io.redlock.jedis.membership.Operation.Progress;
 import io.redlock.jedis.membership.Operation.Step;
+import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** The steps from one agreement to another, whatever the masters show. */
@@ -24,7 +31,24 @@ class TermsChangeTest {
     return Scenes.of("jedis/membership/TermsChange.txt", Life::new);
   }
 
+  @Test
+  void markIsDatedLaterIfTheClockMayHaveBeenMisread() {
+    Life life = new Life();
+    life.add(life.wanted, 0);
+    life.add(life.wanted, 0);
+    life.add(life.wanted, 0);
+    life.masters.get(2).birth = "";
+    Surroundings misread = new Surroundings(0, false, OptionalLong.of(4_001), 0, KEEP, "");
+    List<Audited> read =
+        life.read().stream()
+            .map(each -> new Audited(each.index(), each.node(), misread, null, null))
+            .toList();
+    Step step = life.change().next(read, Marks.knowing(life.progress, 3));
+    assertEquals("+5", assertInstanceOf(Step.Write.class, step).marks().get(2).firstSeen());
+  }
+
   private static final long NOW_MILLIS = 1_700_000_000_000L;
+  private static final Advice KEEP = new Advice.Keep();
 
   /** Terms are a ttl and an abstention, in seconds, and perhaps that there is no guard. */
   private static final class Life extends Scenes.Teller {
@@ -86,13 +110,20 @@ class TermsChangeTest {
       return marks;
     }
 
-    private Step next() {
+    private List<Audited> read() {
       List<Membership.Node> nodes = new ArrayList<>();
       for (AuditedMaster master : masters) {
         nodes.add(Membership.Node.of("m" + nodes.size(), master.audit(NOW_MILLIS * 1_000)));
       }
-      return new TermsChange(Quorum.of(nodes.size()), wanted, Set.of())
-          .next(Marks.read(nodes), Marks.knowing(progress, nodes.size()));
+      return Marks.read(nodes);
+    }
+
+    private Operation change() {
+      return new TermsChange(Quorum.of(masters.size()), wanted, Set.of());
+    }
+
+    private Step next() {
+      return change().next(read(), Marks.knowing(progress, masters.size()));
     }
 
     /** Goes on until the end, or until the command cannot. */
