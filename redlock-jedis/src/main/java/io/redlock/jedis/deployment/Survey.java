@@ -20,8 +20,9 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
@@ -138,16 +139,8 @@ public final class Survey {
 
   private <T> Asked<T> start(int index, Function<Connection, T> question) {
     Master master = masters.get(index);
-    CompletableFuture<Answer<T>> answer = new CompletableFuture<>();
-    Runnable asking =
-        () -> {
-          try {
-            answer.complete(ask(master, question));
-          } catch (Throwable e) { // for example no memory
-            answer.completeExceptionally(e);
-          }
-        };
-    ConnectingThread thread = new ConnectingThread(asking, "redlock-probe-" + master.name);
+    FutureTask<Answer<T>> answer = new FutureTask<>(() -> ask(master, question));
+    ConnectingThread thread = new ConnectingThread(answer, "redlock-probe-" + master.name);
     thread.start();
     return new Asked<>(thread, answer);
   }
@@ -171,7 +164,7 @@ public final class Survey {
   }
 
   /** A question under way, on its own thread. */
-  private record Asked<T>(ConnectingThread thread, CompletableFuture<Answer<T>> answer) {
+  private record Asked<T>(ConnectingThread thread, Future<Answer<T>> answer) {
 
     /** Waits for the answer; without one, ends the connection. */
     Answer<T> await(long nanos) {
