@@ -5,7 +5,6 @@ import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -31,7 +30,6 @@ public final class Peers {
   private final @Nullable Heard[] heard; // guarded by this; null: not connected, or a twin
   private int accepted; // guarded by this; connected, and not refused, as bits
   private final @Nullable Runnable[] whenTold; // guarded by this; of each node
-  private final Membership.Node[] silent;
   private boolean quorum; // guarded by this; stays true
   private Optional<Agreement> agreed = Optional.empty(); // guarded by this; seen last
   private String label = ""; // guarded by this; of these clients in marks, empty until known
@@ -67,8 +65,6 @@ public final class Peers {
     this.skewMicros = skewMicros;
     this.heard = new Heard[nodes];
     this.whenTold = new Runnable[nodes];
-    this.silent = new Membership.Node[nodes];
-    Arrays.setAll(silent, node -> Membership.Node.of(this.names.get(node), null));
   }
 
   /** Returns the name of these clients in marks; empty if none has shown it yet. */
@@ -125,7 +121,7 @@ public final class Peers {
     for (int node = 0; node < heard.length; node++) {
       Heard its = heard[node]; // if it is old, the node may show another mark by now
       boolean isOld = its == null || nowNanos - its.auditedNanos > FRESH_NANOS;
-      all.add(its == null || isOld ? silent[node] : its.node);
+      all.add(its == null || isOld ? Membership.Node.of(names.get(node), null) : its.node);
     }
     boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
     return new Membership(all, nodes, rules, isChosen ? label : "", agreed);
