@@ -80,26 +80,25 @@ public final class Doctor {
    * @return the masters that agree, as bits, for each of the terms
    */
   private static List<Integer> printTerms(List<Audited> audits, PrintStream out) {
-    Map<Agreement, Integer> masters = new LinkedHashMap<>();
-    for (int i = 0; i < audits.size(); i++) {
-      BirthMark mark = audits.get(i).node().valid();
+    Map<Agreement, List<Audited>> masters = new LinkedHashMap<>();
+    for (Audited audited : audits) {
+      BirthMark mark = audited.node().valid();
       if (mark != null && mark.isFounded() && !mark.serves().isNobody()) {
-        masters.merge(mark.agreement().of(List.of()), 1 << i, (some, more) -> some | more);
+        Agreement terms = mark.agreement().of(List.of());
+        masters.computeIfAbsent(terms, key -> new ArrayList<>()).add(audited);
       }
     }
     if (masters.size() > 1) {
-      for (Map.Entry<Agreement, Integer> each : masters.entrySet()) {
-        List<String> names = new ArrayList<>();
-        for (int i = 0; i < audits.size(); i++) {
-          if ((each.getValue() & 1 << i) != 0) {
-            names.add(audits.get(i).name());
-          }
-        }
-        out.println("the clients of " + names + " agreed on " + each.getKey().inWords());
-      }
+      masters.forEach(
+          (terms, some) ->
+              out.println(
+                  "the clients of "
+                      + some.stream().map(Audited::name).toList()
+                      + " agreed on "
+                      + terms.inWords()));
       out.println("no client can use all of these masters: run redlock agree");
     }
-    return List.copyOf(masters.values());
+    return masters.values().stream().map(Audited::bits).toList();
   }
 
   private static List<String> row(Audited audited) {
@@ -143,8 +142,7 @@ public final class Doctor {
   private static void printChange(List<Audited> audits, Quorum quorum, PrintStream out) {
     Set<String> changes = new TreeSet<>();
     Set<String> sets = new TreeSet<>(); // of the future masters
-    for (int i = 0; i < audits.size(); i++) {
-      Audited audited = audits.get(i);
+    for (Audited audited : audits) {
       BirthMark mark = audited.node().valid();
       if (audited.audit() == null) {
         out.println(audited.name() + " does not answer, and may be at another step");
@@ -153,7 +151,7 @@ public final class Doctor {
       }
       if (mark != null) {
         changes.addAll(mark.serves().changes());
-        if (Role.of(i, quorum) != Role.LEAVING) {
+        if (Role.of(audited.index(), quorum) != Role.LEAVING) {
           mark.agreement().sets().forEach(set -> sets.add(set.id()));
         }
       }
@@ -173,12 +171,11 @@ public final class Doctor {
     int arrow = change.indexOf('>');
     MasterChange known =
         new MasterChange(change.substring(0, arrow), change.substring(arrow + 1), 0);
-    List<Master> masters = new ArrayList<>();
-    for (int i = 0; i < audits.size(); i++) {
-      if (audits.get(i).audit() != null) {
-        masters.add(known.master(i, Role.of(i, quorum), audits.get(i).node(), true));
-      }
-    }
+    List<Master> masters =
+        audits.stream()
+            .filter(each -> each.audit() != null)
+            .map(each -> known.master(each, Role.of(each.index(), quorum), true))
+            .toList();
     Reached reached = known.reached(masters);
     if (changes.isEmpty()) {
       boolean isFinished =
@@ -234,11 +231,6 @@ public final class Doctor {
 
   /** Returns the masters with this verdict, as bits. */
   private static int set(List<Audited> audits, Stand stand) {
-    int set = 0;
-    for (int i = 0; i < audits.size(); i++) {
-      Verdict verdict = audits.get(i).verdict();
-      set |= verdict != null && verdict.stand() == stand ? 1 << i : 0;
-    }
-    return set;
+    return Audited.bits(audits.stream().filter(each -> each.stands(stand)).toList());
   }
 }

@@ -28,7 +28,7 @@ public record Audited(
   }
 
   /** Returns these as a set of masters. */
-  static int bits(List<Audited> some) {
+  public static int bits(List<Audited> some) {
     return some.stream().mapToInt(each -> 1 << each.index).sum();
   }
 
@@ -40,6 +40,11 @@ public record Audited(
   /** Returns the knowledge about the others, where the master is known to answer. */
   Surroundings surroundings() {
     return Objects.requireNonNull(around);
+  }
+
+  /** Returns true if this is the verdict. */
+  public boolean stands(Verdict.Stand stand) {
+    return verdict != null && verdict.stand() == stand;
   }
 
   /** Returns the write of a mark; one of new data is dated later if its clock may be wrong (N1). */

@@ -157,9 +157,10 @@ public record MasterChange(String present, String future, long leaseMillis) {
   }
 
   /** Returns a master as it was read. */
-  public Master master(int index, Role role, Membership.Node node, boolean isSaved) {
+  public Master master(Audited read, Role role, boolean isSaved) {
+    Membership.Node node = read.node();
     if (!node.hasFoundedText()) {
-      return new Master(index, role, null, null, isSaved);
+      return new Master(read.index(), role, null, null, isSaved);
     }
     BirthMark mark = node.shown();
     Served serves = mark.serves();
@@ -167,7 +168,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
     boolean isOfPresent = mark.agreement().sets().get(0).id().equals(present);
     Served shows = isIts ? serves : serves.without(Served.NO_RETURN);
     return new Master(
-        index,
+        read.index(),
         role,
         node.isValid() ? serves : null,
         (serves.isNobody() ? isIts : isOfPresent) ? shows : null,

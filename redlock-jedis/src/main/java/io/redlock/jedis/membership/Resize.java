@@ -78,10 +78,7 @@ public record Resize(
     MasterChange change = sets.change();
     List<Master> states =
         all.stream()
-            .map(
-                each ->
-                    change.master(
-                        each.index(), role(each), each.node(), known.progress().isSaved(each)))
+            .map(each -> change.master(each, role(each), known.progress().isSaved(each)))
             .toList();
     Step step = change.next(command, states, known.progress().waited());
     if (!(step instanceof Step.Let let)) {
