@@ -168,7 +168,7 @@ class ArchitectureTest {
         Pattern.compile(
             "\\bimport (static )?"
                 + "(?!io.redlock.spi.(NodeRe(ply|quest)[\\w.]*|NodeReport|NodeLook|HolderLabel|Quorum);"
-                + "|io.redlock.protocol\\.|java.util.((Array)?List|Objects);"
+                + "|io.redlock.protocol\\.|java.util.((Array)?List|Objects|function.Long\\w+);"
                 + "|org.jspecify.annotations.Null)(?!static )[\\w.]+");
     assertEquals(List.of(), found(other, protocol));
     assertEquals(

@@ -8,7 +8,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.ReleaseResult;
 import io.redlock.Votes;
 import io.redlock.protocol.Deadline;
-import io.redlock.protocol.Extending;
+import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
@@ -268,7 +268,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     boolean isHeld;
     synchronized (this) {
       isHeld = tenure.phase() == Phase.HOLDING && held == lease;
-      Extending next = tenure.next(terms, nowNanos, nowWallMicros);
+      ExtendRound next = tenure.next(terms, nowNanos, nowWallMicros);
       extension = isHeld ? begin(held, next, micros) : new Extension(held, next, micros);
     }
     if (isHeld) {
@@ -289,7 +289,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     }
   }
 
-  private Extension begin(Held held, Extending next, long micros) {
+  private Extension begin(Held held, ExtendRound next, long micros) {
     assert Thread.holdsLock(this);
     Extension extension = new Extension(held, next, micros);
     tenure.begin(next);
@@ -553,18 +553,18 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     private final Held lease;
     private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
 
-    Extension(Held lease, Extending next, long micros) {
+    Extension(Held lease, ExtendRound next, long micros) {
       super(
           lease.owner,
           new NodeRequest.Extend(
               lease.owner.names,
               lease.owner.id,
               lease.owner.tenure.token(), // P6
-              next.round().terms().ttlMillis(),
+              next.terms().ttlMillis(),
               micros,
               lease.isShared()),
           next.tag(),
-          next.round().startNanos(),
+          next.startNanos(),
           lease.owner.context.settings.nodeTimeoutNanos());
       this.lease = lease;
     }

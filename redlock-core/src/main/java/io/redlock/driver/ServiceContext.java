@@ -5,7 +5,6 @@ import io.redlock.RetryStrategy;
 import io.redlock.Votes;
 import io.redlock.Votes.NodeVote;
 import io.redlock.protocol.AcquireRound;
-import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.TenureRules;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
@@ -59,7 +58,14 @@ final class ServiceContext {
     this.nodes = nodes;
     this.quorum = quorum;
     this.settings = settings;
-    this.rules = new TenureRules(AcquireRound.MAX_ROUNDS, new Surroundings());
+    this.rules =
+        new TenureRules(
+            AcquireRound.MAX_ROUNDS,
+            new TenureRules.Surroundings(
+                settings.nodeTimeoutNanos(),
+                settings.skewMicros() * 1_000,
+                validNanos -> settings.terms(quorum, settings.ttlMillisFor(validNanos)),
+                random::nextLong));
     this.ticker = ticker;
     this.scheduler = scheduler;
     this.random = random;
@@ -71,28 +77,6 @@ final class ServiceContext {
     this.agenda = agenda;
     noVotes = votes(List.of());
     fairWaiters = new FairWaiters(this.ownerIds);
-  }
-
-  private final class Surroundings implements TenureRules.Surroundings {
-    @Override
-    public long nodeTimeoutNanos() {
-      return settings.nodeTimeoutNanos();
-    }
-
-    @Override
-    public long skewNanos() {
-      return settings.skewMicros() * 1_000;
-    }
-
-    @Override
-    public LeaseTerms termsFor(long validNanos) {
-      return settings.terms(quorum, settings.ttlMillisFor(validNanos));
-    }
-
-    @Override
-    public long randomNanos(long boundNanos) {
-      return random.nextLong(boundNanos);
-    }
   }
 
   /** Takes notice of a ttl: a callback should not take as long. */

@@ -6,12 +6,30 @@ import io.redlock.spi.Quorum;
 /**
  * One fan-out of an extend to all nodes, as a pure value, by the rules E4 to E8.
  *
+ * @param tag marks its answers
+ * @param purpose why the lease is extended
  * @param terms the terms of the extend
  * @param startNanos monotonic time before the first send
  * @param startWallMicros wall time before the first send
  * @param ballot the answers so far
  */
-public record ExtendRound(LeaseTerms terms, long startNanos, long startWallMicros, Ballot ballot) {
+public record ExtendRound(
+    int tag,
+    Purpose purpose,
+    LeaseTerms terms,
+    long startNanos,
+    long startWallMicros,
+    Ballot ballot) {
+
+  /** Why a lease is extended. */
+  public enum Purpose {
+    /** Its holder asked for it. */
+    CALLED,
+    /** It is renewed. */
+    RENEWED,
+    /** To find out whether a quorum holds it. */
+    CONFIRMED
+  }
 
   /** The next step of the driver. */
   public enum Decision {
@@ -26,19 +44,24 @@ public record ExtendRound(LeaseTerms terms, long startNanos, long startWallMicro
   }
 
   /** Returns a round of which nothing was sent yet. */
-  public static ExtendRound begin(LeaseTerms terms, long startNanos, long startWallMicros) {
-    return new ExtendRound(
-        terms, startNanos, startWallMicros, Ballot.empty(terms.quorum().nodes()));
+  public static ExtendRound begin(
+      int tag, Purpose purpose, LeaseTerms terms, long startNanos, long startWallMicros) {
+    Ballot empty = Ballot.empty(terms.quorum().nodes());
+    return new ExtendRound(tag, purpose, terms, startNanos, startWallMicros, empty);
   }
 
   /** Returns the round after a node's answer. */
   public ExtendRound answered(int node, NodeReply reply) {
-    return new ExtendRound(terms, startNanos, startWallMicros, ballot.with(node, reply.kind()));
+    return with(ballot.with(node, reply.kind()));
   }
 
   /** Returns the round after the node timeout: missing answers are unknown. */
   public ExtendRound timedOut() {
-    return new ExtendRound(terms, startNanos, startWallMicros, ballot.closed());
+    return with(ballot.closed());
+  }
+
+  private ExtendRound with(Ballot answers) {
+    return new ExtendRound(tag, purpose, terms, startNanos, startWallMicros, answers);
   }
 
   /**

@@ -101,22 +101,18 @@ public record LookRound(Quorum quorum, int names, int answered, List<OfNode> loo
   public long remainingMillis(int name) {
     int free = free(name);
     long millis = Long.MAX_VALUE;
-    List<OfNode> left = new ArrayList<>(looks);
-    left.removeIf(each -> each.isFree(name));
-    while (!left.isEmpty() && !quorum.isReachedBy(free)) {
-      OfNode next = earliest(left, name);
-      left.remove(next);
+    List<OfNode> held =
+        looks.stream()
+            .filter(each -> !each.isFree(name))
+            .sorted((one, other) -> Long.compare(one.endMillis(name), other.endMillis(name)))
+            .toList();
+    for (OfNode next : held) {
+      if (quorum.isReachedBy(free)) {
+        break;
+      }
       free |= 1 << next.node;
       millis = next.endMillis(name);
     }
     return millis == Long.MAX_VALUE ? -1 : millis;
-  }
-
-  private static OfNode earliest(List<OfNode> among, int name) {
-    OfNode earliest = among.get(0);
-    for (OfNode each : among) {
-      earliest = each.endMillis(name) < earliest.endMillis(name) ? each : earliest;
-    }
-    return earliest;
   }
 }

@@ -1,6 +1,6 @@
 package io.redlock.protocol;
 
-import io.redlock.protocol.Extending.Purpose;
+import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.protocol.Turn.Attempted;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
@@ -79,7 +79,7 @@ public final class Tenure {
   Phase phase = Phase.NEW;
   @Nullable AcquireRound acquire; // the round under way, while it acquires
   Rivals rivals = Rivals.NONE; // those in the way of that round
-  List<Extending> extending = List.of(); // the extends under way
+  List<ExtendRound> extending = List.of(); // the extends under way
   int begun; // the number of extends begun
   long token; // the highest token proposed
   long leaseToken; // the token of the lease; 0 if it has none
@@ -174,12 +174,12 @@ public final class Tenure {
   // Extend.
 
   /** Returns an extend for the holder, which has not begun. The clocks were read before. */
-  public Extending next(LeaseTerms terms, long nowNanos, long nowWallMicros) {
+  public ExtendRound next(LeaseTerms terms, long nowNanos, long nowWallMicros) {
     return next(Purpose.CALLED, terms, nowNanos, nowWallMicros);
   }
 
   /** Returns the extend that is due, which has not begun. The clocks were read before. */
-  public Extending next(Due due, long nowNanos, long nowWallMicros) {
+  public ExtendRound next(Due due, long nowNanos, long nowWallMicros) {
     if (due == Due.RENEWAL) {
       LeaseTerms terms = Objects.requireNonNull(renewal).terms();
       return next(Purpose.RENEWED, terms, nowNanos, nowWallMicros);
@@ -189,23 +189,23 @@ public final class Tenure {
     return next(Purpose.CONFIRMED, terms, nowNanos, nowWallMicros);
   }
 
-  private Extending next(Purpose purpose, LeaseTerms terms, long nowNanos, long nowWallMicros) {
+  private ExtendRound next(Purpose purpose, LeaseTerms terms, long nowNanos, long nowWallMicros) {
     int tag = AcquireRound.MAX_ROUNDS + begun + 1;
-    return new Extending(tag, ExtendRound.begin(terms, nowNanos, nowWallMicros), purpose); // E4
+    return ExtendRound.begin(tag, purpose, terms, nowNanos, nowWallMicros); // E4
   }
 
   /** Begins this extend, if there is a lease; otherwise it is over. */
-  public void begin(Extending extend) {
+  public void begin(ExtendRound extend) {
     if (phase != Phase.HOLDING) {
       return; // E8
     }
-    List<Extending> more = extendingWithout(null, extend);
+    List<ExtendRound> more = extendingWithout(null, extend);
     Reaffirmation asking =
         extend.purpose() == Purpose.CONFIRMED ? reaffirmation.asking() : reaffirmation;
     extending = more;
     reaffirmation = asking; // from here on nothing takes memory
     begun++;
-    longestTtlMillis = Math.max(longestTtlMillis, extend.round().terms().ttlMillis());
+    longestTtlMillis = Math.max(longestTtlMillis, extend.terms().ttlMillis());
   }
 
   /** Renews the lease from now on, until then. */
@@ -223,7 +223,7 @@ public final class Tenure {
   }
 
   private boolean isExtending(Purpose purpose) {
-    for (Extending extend : extending) {
+    for (ExtendRound extend : extending) {
       if (extend.purpose() == purpose) {
         return true;
       }
@@ -261,7 +261,7 @@ public final class Tenure {
 
   /** Gives up an extend that cannot be decided: its result is unknown. */
   public void failed(int tag, long nowNanos) {
-    Extending extend = extending(tag);
+    ExtendRound extend = extending(tag);
     if (extend != null) {
       over(extend, Outcome.UNKNOWN, nowNanos); // E7
     }
@@ -281,9 +281,9 @@ public final class Tenure {
       rivals = rivals.with(node, reply);
       return;
     }
-    Extending extend = extending(tag);
+    ExtendRound extend = extending(tag);
     if (extend != null) {
-      extending = extendingWithout(extend, extend.with(extend.round().answered(node, reply)));
+      extending = extendingWithout(extend, extend.answered(node, reply));
     }
   }
 
@@ -304,9 +304,9 @@ public final class Tenure {
     } else if (acquire != null) {
       acquire = acquire.timedOut(); // A7
     } else {
-      Extending extend = extending(tag);
+      ExtendRound extend = extending(tag);
       if (extend != null) {
-        extending = extendingWithout(extend, extend.with(extend.round().timedOut()));
+        extending = extendingWithout(extend, extend.timedOut());
       }
     }
   }
@@ -316,8 +316,8 @@ public final class Tenure {
     return acquire != null && rules.counts(acquire, tag) || extending(tag) != null;
   }
 
-  private @Nullable Extending extending(int tag) {
-    for (Extending extend : extending) {
+  private @Nullable ExtendRound extending(int tag) {
+    for (ExtendRound extend : extending) {
       if (extend.tag() == tag) {
         return extend;
       }
@@ -325,8 +325,8 @@ public final class Tenure {
     return null;
   }
 
-  private List<Extending> extendingWithout(@Nullable Extending old, Extending... next) {
-    List<Extending> changed = new ArrayList<>(extending);
+  private List<ExtendRound> extendingWithout(@Nullable ExtendRound old, ExtendRound... next) {
+    List<ExtendRound> changed = new ArrayList<>(extending);
     changed.remove(old);
     changed.addAll(List.of(next));
     return List.copyOf(changed);
@@ -400,14 +400,13 @@ public final class Tenure {
   }
 
   private Turn decideExtend(int tag, long nowNanos, long nowWallMicros) {
-    Extending extend = extending(tag);
+    ExtendRound extend = extending(tag);
     if (extend == null) {
       return Turn.of(Outcome.OVER);
     }
     Deadline until = Objects.requireNonNull(deadline);
     Deadline loss = Objects.requireNonNull(lossTime);
-    ExtendRound.Decision decision =
-        rules.decide(extend.round(), loss, until, nowNanos, nowWallMicros);
+    ExtendRound.Decision decision = rules.decide(extend, loss, until, nowNanos, nowWallMicros);
     if (decision == ExtendRound.Decision.WAIT) {
       return Turn.of(Outcome.NOTHING);
     }
@@ -423,17 +422,17 @@ public final class Tenure {
       return Turn.of(outcome);
     }
     if (outcome == Outcome.EXTENDED && extend.purpose() != Purpose.CONFIRMED) {
-      Deadline extended = rules.extendedUntil(extend.round(), nowNanos, nowWallMicros);
+      Deadline extended = rules.extendedUntil(extend, nowNanos, nowWallMicros);
       deadline = until.max(extended); // E8
-      lossTime = loss.max(extend.round().terms().lossTime(extended));
+      lossTime = loss.max(extend.terms().lossTime(extended));
     }
     over(extend, outcome, nowNanos);
     return Turn.of(outcome);
   }
 
   /** Ends an extend that has not ended the lease, and plans what follows it. */
-  private void over(Extending extend, Outcome outcome, long nowNanos) {
-    List<Extending> others = extendingWithout(extend); // first: without memory nothing changes
+  private void over(ExtendRound extend, Outcome outcome, long nowNanos) {
+    List<ExtendRound> others = extendingWithout(extend); // first: without memory nothing changes
     boolean isCertain = outcome == Outcome.EXTENDED;
     if (extend.purpose() == Purpose.RENEWED) {
       Renewal now = Objects.requireNonNull(renewal);

@@ -2,6 +2,8 @@ package io.redlock.protocol;
 
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import java.util.function.LongFunction;
+import java.util.function.LongUnaryOperator;
 
 /**
  * The rules by which a {@link Tenure} counts, decides and books. Not final: a test breaks one of
@@ -9,20 +11,20 @@ import io.redlock.spi.NodeReply.Kind;
  */
 public class TenureRules {
 
-  /** What pauses and terms depend on. */
-  public interface Surroundings {
-    /** Returns the node timeout. */
-    long nodeTimeoutNanos();
-
-    /** Returns the largest difference between clocks. */
-    long skewNanos();
-
-    /** Returns the terms of an extend that ends this long from now, or a little later. */
-    LeaseTerms termsFor(long validNanos);
-
-    /** Returns a random number, from 0 to below the bound. */
-    long randomNanos(long boundNanos);
-  }
+  /**
+   * What pauses and terms depend on.
+   *
+   * @param nodeTimeoutNanos the node timeout
+   * @param skewNanos the largest difference between clocks
+   * @param termsFor the terms of an extend that ends so many nanoseconds from now, or a little
+   *     later
+   * @param randomNanos a random number, from 0 to below this one
+   */
+  public record Surroundings(
+      long nodeTimeoutNanos,
+      long skewNanos,
+      LongFunction<LeaseTerms> termsFor,
+      LongUnaryOperator randomNanos) {}
 
   private static final long TOKENS_TO_PASS = 4_095;
   private static final long FIRST_REPEAT_NANOS = 10_000_000;
@@ -107,7 +109,7 @@ public class TenureRules {
 
   /** Returns the terms of an extend that only finds out whether a quorum holds the lease. */
   protected LeaseTerms confirming(long validNanos) {
-    return surroundings.termsFor(validNanos); // E10
+    return surroundings.termsFor().apply(validNanos); // E10
   }
 
   /** Returns the pause before the next extend that confirms, after so many. */
@@ -129,6 +131,6 @@ public class TenureRules {
 
   /** Returns a random number, from 0 to below the bound. */
   protected long randomNanos(long boundNanos) {
-    return surroundings.randomNanos(boundNanos);
+    return surroundings.randomNanos().applyAsLong(boundNanos);
   }
 }

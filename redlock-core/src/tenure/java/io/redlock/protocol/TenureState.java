@@ -9,7 +9,7 @@ public record TenureState(
     Phase phase,
     @Nullable AcquireRound acquire,
     Rivals rivals,
-    List<Extending> extending,
+    List<ExtendRound> extending,
     int begun,
     long token,
     long leaseToken,

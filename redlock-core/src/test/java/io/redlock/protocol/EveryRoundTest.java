@@ -2,6 +2,7 @@ package io.redlock.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
 import java.util.List;
@@ -142,7 +143,7 @@ class EveryRoundTest {
       assertEquals(plain.acquired(number), round.decide(START, WALL), plain::toString);
     }
     Deadline current = Deadline.after(START, WALL, 3_000_000_000L);
-    ExtendRound round = new ExtendRound(terms, START, WALL, ballot);
+    ExtendRound round = new ExtendRound(4, Purpose.CALLED, terms, START, WALL, ballot);
     assertEquals(plain.extended(), round.decide(current, START, WALL), plain::toString);
     int all = (1 << quorum.nodes()) - 1;
     ReleaseRound release = new ReleaseRound(quorum, all, 0, 0, ballot);

@@ -1,5 +1,6 @@
 package io.redlock.protocol;
 
+import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
@@ -81,7 +82,8 @@ class RoundTest {
         case "acquire" ->
             new Acquiring(AcquireRound.first(terms, 100, now.nanos, now.wallMicros), Rivals.NONE);
         case "extend" ->
-            new Extending(ExtendRound.begin(terms, now.nanos, now.wallMicros), current);
+            new Extending(
+                ExtendRound.begin(4, Purpose.CALLED, terms, now.nanos, now.wallMicros), current);
         case "release" -> new Releasing(ReleaseRound.begin(quorum, Told.bits(of)));
         case "look" -> new Looking(quorum, Integer.parseInt(of), none);
         default -> new Inspecting(quorum, of.isEmpty() ? 0 : Long.parseLong(of), none);

@@ -53,7 +53,7 @@ class TenureTest {
    * An owner on three nodes. Drift is 2 ms, the loss margin 1 s, the node timeout 50 ms; random
    * numbers are the largest. After each command the tenure is replaced by one that has its state.
    */
-  private static final class Life implements Scenes.Actor, TenureRules.Surroundings {
+  private static final class Life implements Scenes.Actor {
 
     private static final Quorum QUORUM = Quorum.of(3);
     private static final List<String> NAMES = List.of("r");
@@ -74,7 +74,14 @@ class TenureTest {
     private List<String> known = state();
 
     private Tenure tenure() {
-      TenureRules rules = new TenureRules(maxRounds, this);
+      TenureRules rules =
+          new TenureRules(
+              maxRounds,
+              new TenureRules.Surroundings(
+                  50_000_000,
+                  7,
+                  validNanos -> terms(validNanos + 2_000_000_000),
+                  this::randomNanos));
       return new Tenure(rules, QUORUM, isFair, isUnlessHeld, isShared, mayPass);
     }
 
@@ -170,14 +177,14 @@ class TenureTest {
       return tenure.pass(token, terms(ttlNanos(ttl)), nowNanos, wallMicros());
     }
 
-    private void extend(Extending next) {
+    private void extend(ExtendRound next) {
       tag = next.tag();
       tenure.begin(next);
       if (!tenure.isUnderWay(tag)) {
         came.add("over");
         return;
       }
-      long ttlNanos = next.round().terms().ttlMillis() * 1_000_000;
+      long ttlNanos = next.terms().ttlMillis() * 1_000_000;
       came.add("extend " + tag + " for " + Told.seconds(ttlNanos));
       came.add(Told.word(next.purpose()));
     }
@@ -363,25 +370,7 @@ class TenureTest {
       return Told.seconds(deadline.nanos());
     }
 
-    // The surroundings.
-
-    @Override
-    public long nodeTimeoutNanos() {
-      return 50_000_000;
-    }
-
-    @Override
-    public long skewNanos() {
-      return 7;
-    }
-
-    @Override
-    public LeaseTerms termsFor(long validNanos) {
-      return terms(validNanos + 2_000_000_000);
-    }
-
-    @Override
-    public long randomNanos(long boundNanos) {
+    private long randomNanos(long boundNanos) {
       if (isMemoryShort) {
         throw new OutOfMemoryError("out of memory");
       }

@@ -11,6 +11,7 @@ import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Ballot;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
+import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -326,7 +327,7 @@ record ChangeWorld(
         new Attempt(
             its.phase,
             null,
-            ExtendRound.begin(terms(scope, attempt), nanos(), micros()),
+            ExtendRound.begin(tag, Purpose.CALLED, terms(scope, attempt), nanos(), micros()),
             its.deadline,
             tag,
             its.extensions + 1,
@@ -424,7 +425,12 @@ record ChangeWorld(
     }
     ExtendRound full =
         new ExtendRound(
-            extend.terms(), extend.startNanos(), extend.startWallMicros(), ballot(scope, attempt));
+            extend.tag(),
+            extend.purpose(),
+            extend.terms(),
+            extend.startNanos(),
+            extend.startWallMicros(),
+            ballot(scope, attempt));
     return switch (full.decide(its.deadline, nanos(), micros())) {
       case WAIT -> this;
       case EXTENDED -> cleared(attempt, holding(its, its.deadline.max(full.deadline())));

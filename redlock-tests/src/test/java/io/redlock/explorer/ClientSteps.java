@@ -9,7 +9,6 @@ import io.redlock.explorer.Catalog.Place;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Ballot;
 import io.redlock.protocol.ExtendRound;
-import io.redlock.protocol.Extending;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Due;
@@ -154,13 +153,12 @@ final class ClientSteps {
     return counts ? step(tenure.decide(tag, now.nanos, now.wallMicros), now) : nothing();
   }
 
-  private Step extend(Extending extending) {
-    ExtendRound round = extending.round();
-    tenure.begin(extending);
-    if (!tenure.isUnderWay(extending.tag())) {
+  private Step extend(ExtendRound round) {
+    tenure.begin(round);
+    if (!tenure.isUnderWay(round.tag())) {
       return nothing();
     }
-    hand(extending.tag());
+    hand(round.tag());
     NodeRequest extend =
         new NodeRequest.Extend(
             NAMES,
@@ -169,7 +167,7 @@ final class ClientSteps {
             round.terms().ttlMillis(),
             scope.startMicros + round.startNanos() / 1_000,
             tenure.isShared());
-    return new Step(TenureState.of(tenure), Outcome.PROPOSED, extend, ALL, extending.tag(), false);
+    return new Step(TenureState.of(tenure), Outcome.PROPOSED, extend, ALL, round.tag(), false);
   }
 
   /** The first round's token is the time as its client knows it. */

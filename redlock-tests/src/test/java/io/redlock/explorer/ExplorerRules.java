@@ -20,34 +20,22 @@ class ExplorerRules extends TenureRules {
   private final Scope scope;
 
   ExplorerRules(Scope scope) {
-    super(scope.rounds, new Ticks(scope));
+    super(
+        scope.rounds,
+        new Surroundings(
+            scope.isDriven ? scope.nanos(1) / 2 : 0,
+            0,
+            validNanos -> termsFor(scope, validNanos),
+            boundNanos -> 0));
     this.scope = scope;
   }
 
-  private record Ticks(Scope scope) implements Surroundings {
-    @Override
-    public long nodeTimeoutNanos() {
-      return scope.isDriven ? scope.nanos(1) / 2 : 0;
+  private static LeaseTerms termsFor(Scope scope, long validNanos) {
+    int ticks = 1;
+    while (scope.ttlMillis(ticks) * 1_000_000 - scope.driftMicros * 1_000 < validNanos) {
+      ticks++;
     }
-
-    @Override
-    public long skewNanos() {
-      return 0;
-    }
-
-    @Override
-    public LeaseTerms termsFor(long validNanos) {
-      int ticks = 1;
-      while (scope.ttlMillis(ticks) * 1_000_000 - scope.driftMicros * 1_000 < validNanos) {
-        ticks++;
-      }
-      return scope.terms(ticks);
-    }
-
-    @Override
-    public long randomNanos(long boundNanos) {
-      return 0;
-    }
+    return scope.terms(ticks);
   }
 
   /** Returns the nodes to release on although the round succeeded, as bits. */

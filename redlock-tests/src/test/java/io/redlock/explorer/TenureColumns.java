@@ -4,7 +4,6 @@ import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Ballot;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
-import io.redlock.protocol.Extending;
 import io.redlock.protocol.Footprint;
 import io.redlock.protocol.Reaffirmation;
 import io.redlock.protocol.ReleaseRound;
@@ -111,7 +110,7 @@ final class TenureColumns {
     }
     return switch (state.extending().size()) {
       case 0 -> null;
-      case 1 -> state.extending().get(0).round().ballot();
+      case 1 -> state.extending().get(0).ballot();
       default -> throw new IllegalStateException("a column has room for one extend: " + state);
     };
   }
@@ -193,7 +192,7 @@ final class TenureColumns {
   private static TenureState with(
       TenureState state,
       @Nullable AcquireRound acquire,
-      List<Extending> extending,
+      List<ExtendRound> extending,
       @Nullable Deadline until,
       Footprint footprint,
       long unanswered,
@@ -237,12 +236,14 @@ final class TenureColumns {
         ballot);
   }
 
-  private static Extending with(Extending extend, Ballot ballot) {
-    ExtendRound round = extend.round();
-    return new Extending(
-        extend.tag(),
-        new ExtendRound(round.terms(), round.startNanos(), round.startWallMicros(), ballot),
-        extend.purpose());
+  private static ExtendRound with(ExtendRound round, Ballot ballot) {
+    return new ExtendRound(
+        round.tag(),
+        round.purpose(),
+        round.terms(),
+        round.startNanos(),
+        round.startWallMicros(),
+        ballot);
   }
 
   private static Ballot ballot(int[] columns) {
