@@ -1,15 +1,16 @@
 package io.redlock.driver;
 
 import io.redlock.Lease;
+import java.util.ArrayDeque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The calls that wait for the same, and how many leases hold them up. Guarded by its user. */
-class LocalQueue {
+final class LocalQueue {
 
   /** A waiting call. */
   interface Waiter {
@@ -48,57 +49,50 @@ class LocalQueue {
   }
 
   final List<String> names;
-  @Nullable LinkedHashSet<Waiter> waiting; // null if none: a held lease keeps no set
   int leases;
   int handoffs; // since it paused last
   long runNanos; // when its last lease was granted
-  boolean isHandedOn; // a thread is in handOn()
-  boolean hasMoved; // its head has not been called yet
   volatile long holder; // the thread whose blocking call acquired the last lease; 0 if none
-  long delayNanos;
-  @Nullable AttemptEnd refusal; // of the last attempt, if it failed
+  @Nullable Line writers; // of calls that are not shared; null if none waits
+  @Nullable Line readers; // of shared ones; null if none waits
 
   LocalQueue(List<String> names) {
     this.names = names;
   }
 
-  @Nullable Waiter head() {
-    return waiting == null ? null : waiting.iterator().next();
+  /** Returns the line of such calls; null if none waits. */
+  @Nullable Line line(Waiter call) {
+    return call.isShared() ? readers : writers;
   }
 
-  /** Returns true if its head waits longer than the other's; both have one. */
-  boolean isBefore(LocalQueue other) {
-    Waiter mine = Objects.requireNonNull(head());
-    Waiter theirs = Objects.requireNonNull(other.head());
-    return mine.sinceNanos() - theirs.sinceNanos() < 0;
+  /** Adds a call to its line, and returns that. */
+  Line join(Waiter call) {
+    Line known = line(call);
+    Line line = known == null ? new Line() : known;
+    line.waiting.add(call);
+    set(call, line); // last: a line without a head is none
+    return line;
   }
 
-  void add(Waiter call) {
-    LinkedHashSet<Waiter> all = waiting == null ? new LinkedHashSet<>(2) : waiting;
-    all.add(call);
-    waiting = all; // last: a set without a head is none
-  }
-
-  void remove(Waiter call) {
-    if (waiting != null && waiting.remove(call) && waiting.isEmpty()) {
-      waiting = null;
+  /** Removes a call from its line. */
+  void leave(Waiter call) {
+    Line line = line(call);
+    if (line != null && line.waiting.remove(call) && line.waiting.isEmpty()) {
+      set(call, null);
     }
   }
 
-  /** Returns true if nobody waits. Takes no memory, as {@link #head} does. */
+  private void set(Waiter call, @Nullable Line line) {
+    if (call.isShared()) {
+      readers = line;
+    } else {
+      writers = line;
+    }
+  }
+
+  /** Returns true if nobody waits, and nothing is leased. */
   boolean isEmpty() {
-    return waiting == null;
-  }
-
-  boolean mayAsk(Waiter call) {
-    return leases == 0 && head() == call;
-  }
-
-  /** Takes the next call that may ask, if any. */
-  @Nullable Waiter next() {
-    Waiter next = hasMoved && leases == 0 ? head() : null;
-    hasMoved = false;
-    return next;
+    return leases == 0 && writers == null && readers == null;
   }
 
   /** Returns true if the thread that calls waits for a lease that it acquired. */
@@ -106,63 +100,72 @@ class LocalQueue {
     return call.blocks() && leases > 0 && holder == Thread.currentThread().getId();
   }
 
+  /** Records a lease that holds up all. Takes no memory. */
   void lease(long nowNanos) {
     holder = 0;
     leases++;
-    refusal = null;
     runNanos = nowNanos;
+    if (writers != null) {
+      writers.refuse(null);
+    }
+    if (readers != null) {
+      readers.refuse(null);
+    }
   }
 
-  void refuse(AttemptEnd how) {
-    refusal = how;
-  }
+  /** Calls that ask one after the other; shared ones, once one was granted, together. */
+  final class Line {
+    final Set<Waiter> waiting = new LinkedHashSet<>(2);
+    private @Nullable Queue<Waiter> opened; // those to be called, if all may ask
+    boolean isHandedOn; // a thread calls its heads
+    private boolean hasMoved; // its head has not been called yet
+    long delayNanos;
+    @Nullable AttemptEnd refusal; // of the last attempt, if it failed
 
-  /** Shared calls. It exists only while one waits. */
-  static final class Readers extends LocalQueue {
-    /** Those that may ask, and were not called yet. An ArrayDeque that cannot grow forgets all. */
-    private final Queue<Waiter> opened = new ConcurrentLinkedQueue<>();
-
-    private boolean isOpen;
-
-    Readers(List<String> names) {
-      super(names);
+    /** Returns the call that has waited longest. Takes no memory. */
+    @Nullable Waiter head() {
+      return waiting.isEmpty() ? null : waiting.iterator().next();
     }
 
-    @Override
+    /** Returns true if its head waits longer than the other's; both have one. */
+    boolean isBefore(Line other) {
+      Waiter mine = Objects.requireNonNull(head());
+      Waiter theirs = Objects.requireNonNull(other.head());
+      return mine.sinceNanos() - theirs.sinceNanos() < 0;
+    }
+
     boolean mayAsk(Waiter call) {
-      return isOpen || super.mayAsk(call);
+      return leases == 0 && (opened != null || head() == call);
     }
 
-    @Override
+    /** Has its head called, which then asks after this delay. */
+    void move(long nanos) {
+      hasMoved = true;
+      delayNanos = nanos;
+    }
+
+    /** Takes the next call that may ask, if any. */
     @Nullable Waiter next() {
-      Waiter next = opened.poll();
-      return next == null ? super.next() : next;
+      Waiter next = opened == null ? null : opened.poll();
+      if (next == null) {
+        next = hasMoved && leases == 0 ? head() : null;
+        hasMoved = false;
+      }
+      return next;
     }
 
     /** Lets all ask, unless a lease is in the way. */
     void open() {
-      if (!isOpen && leases == 0 && waiting != null) {
-        opened.addAll(waiting);
+      if (opened == null && leases == 0) {
+        opened = new ArrayDeque<>(waiting);
         refusal = null;
-        isOpen = true;
       }
     }
 
-    private void shut() {
-      opened.clear();
-      isOpen = false;
-    }
-
-    @Override
-    void lease(long nowNanos) {
-      super.lease(nowNanos);
-      shut();
-    }
-
-    @Override
-    void refuse(AttemptEnd how) {
-      super.refuse(how);
-      shut();
+    /** Records that the last attempt has failed; null if another holds them up. */
+    void refuse(@Nullable AttemptEnd how) {
+      refusal = how;
+      opened = null;
     }
   }
 }

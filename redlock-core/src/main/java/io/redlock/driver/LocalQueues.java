@@ -1,7 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.Lease;
-import io.redlock.driver.LocalQueue.Readers;
+import io.redlock.driver.LocalQueue.Line;
 import io.redlock.driver.LocalQueue.Waiter;
 import io.redlock.text.Brief;
 import java.util.Collections;
@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  * release in every node's lane. So a hot key costs the nodes only its acquires and releases, no
  * matter how many calls wait.
  *
- * <p>Shared calls have a queue of their own per resource, which an exclusive lease holds up as
- * well; when it ends, the head that waits longer asks first. A shared lease holds up nobody: once
- * one is granted, all calls of that queue ask, until one is refused.
+ * <p>Shared calls have a line of their own in it, which an exclusive lease holds up as well; when
+ * it ends, the head that waits longer asks first. A shared lease holds up nobody: once one is
+ * granted, all calls of that line ask, until one is refused.
  *
  * <p>A head may fail and leave while it proceeds, and so may the next. One thread at a time
  * therefore calls the heads, in a loop: no stack grows with the queue.
@@ -39,51 +39,34 @@ final class LocalQueues {
   /** The time after its grant in which a lease is passed on. */
   private static final long RUN_NANOS = 8_000_000;
 
-  private final Map<List<String>, LocalQueue> queues = new HashMap<>(); // these are guarded by this
-
-  private final Map<List<String>, Readers> readers = new HashMap<>(); // guarded by this
+  private final Map<List<String>, LocalQueue> queues = new HashMap<>(); // guarded by this
 
   /** The queues of calls that want any one of several names, by each of those. */
   private final Map<String, Set<LocalQueue>> choices = new HashMap<>(); // guarded by this
 
   /** Returns true if no call waits and nothing is leased. */
   synchronized boolean isEmpty() {
-    return queues.isEmpty() && readers.isEmpty() && choices.isEmpty();
+    return queues.isEmpty() && choices.isEmpty();
   }
 
   /** Joins the end of the queue. Returns true if the call may ask the nodes now. */
   synchronized boolean join(Waiter call) {
     List<String> names = call.names();
-    LocalQueue queue =
-        call.isShared()
-            ? readers.computeIfAbsent(names, this::reading)
-            : queues.computeIfAbsent(names, LocalQueue::new);
-    queue.add(call);
+    LocalQueue queue = queues.computeIfAbsent(names, LocalQueue::new);
+    Line line = queue.join(call);
     for (String name : call.choices()) {
       choices.computeIfAbsent(name, absent -> new LinkedHashSet<>(2)).add(queue);
     }
     if (queue.isWaitingForItself(call)) {
       Log.LOG.warn("{} waits for {}, which it holds", Thread.currentThread(), Brief.names(names));
     }
-    return queue.mayAsk(call);
+    return line.mayAsk(call);
   }
 
-  private Readers reading(List<String> names) {
+  private @Nullable Line line(Waiter call) {
     assert Thread.holdsLock(this);
-    Readers queue = new Readers(names);
-    queue.leases = leases(names);
-    return queue;
-  }
-
-  private int leases(List<String> names) {
-    assert Thread.holdsLock(this);
-    LocalQueue exclusive = queues.get(names);
-    return exclusive == null ? 0 : exclusive.leases;
-  }
-
-  private @Nullable LocalQueue queue(Waiter call) {
-    assert Thread.holdsLock(this);
-    return (call.isShared() ? readers : queues).get(call.names());
+    LocalQueue queue = queues.get(call.names());
+    return queue == null ? null : queue.line(call);
   }
 
   /**
@@ -91,50 +74,51 @@ final class LocalQueues {
    * of its queue, or is shared as the last lease was.
    */
   synchronized boolean mayAsk(Waiter call) {
-    LocalQueue queue = queue(call);
-    return queue != null && queue.mayAsk(call);
+    Line line = line(call);
+    return line != null && line.mayAsk(call);
   }
 
-  /** Returns true if the call is the head of its queue. */
+  /** Returns true if the call is the head of its line. */
   synchronized boolean isHead(Waiter call) {
-    LocalQueue queue = queue(call);
-    return queue != null && queue.head() == call;
+    Line line = line(call);
+    return line != null && line.head() == call;
   }
 
   /** Records the failed attempt of a call that might ask. */
   synchronized void refused(Waiter call, AttemptEnd refusal) {
-    LocalQueue queue = queue(call);
-    if (queue != null) {
-      queue.refuse(refusal);
+    Line line = line(call);
+    if (line != null) {
+      line.refuse(refusal);
     }
   }
 
-  /** Returns the queue's last attempt; null if it succeeded, or if there was none. */
+  /** Returns the last attempt of its line; null if it succeeded, or if there was none. */
   synchronized @Nullable AttemptEnd refusal(Waiter call) {
-    LocalQueue queue = queue(call);
-    return queue == null ? null : queue.refusal;
+    Line line = line(call);
+    return line == null ? null : line.refusal;
   }
 
   /** Leaves the queue, from any position; if it was the head, the next may proceed. */
   void leave(Waiter call) {
-    LocalQueue queue;
+    Line line;
     synchronized (this) {
-      queue = queue(call);
-      if (queue == null) {
+      LocalQueue queue = queues.get(call.names());
+      line = queue == null ? null : queue.line(call);
+      if (queue == null || line == null) {
         return;
       }
-      if (queue.head() == call) {
-        move(queue, 0); // first: what follows may take memory
+      if (line.head() == call) {
+        line.move(0); // first: what follows may take memory
       }
-      queue.remove(call);
-      if (queue.isEmpty()) {
+      queue.leave(call);
+      if (queue.line(call) == null) {
         for (String name : call.choices()) {
           forget(name, queue);
         }
       }
       removeIfEmpty(queue);
     }
-    handOn(queue);
+    handOn(line);
   }
 
   /**
@@ -144,30 +128,26 @@ final class LocalQueues {
    */
   synchronized LocalQueue leased(List<String> names, long nowNanos) {
     LocalQueue queue = queues.computeIfAbsent(names, LocalQueue::new);
-    LocalQueue shared = readers.get(names);
-    queue.lease(nowNanos); // from here on nothing takes memory
-    if (shared != null) {
-      shared.lease(nowNanos);
-    }
+    queue.lease(nowNanos);
     return queue;
   }
 
   /** Returns true if others wait behind this call. */
   synchronized boolean isFollowed(Waiter call) {
-    LocalQueue queue = queue(call);
-    return queue != null && queue.waiting != null && queue.waiting.size() > 1;
+    Line line = line(call);
+    return line != null && line.waiting.size() > 1;
   }
 
   /** Returns the call to which a lease can be passed on; null if its owner is to end. */
   synchronized @Nullable Waiter heir(LocalQueue held, long nowNanos) {
-    Waiter head = held.head();
-    Readers shared = readers.get(held.names);
+    Line writers = held.writers;
+    Waiter head = writers == null ? null : writers.head();
     boolean passes =
         head != null
             && !head.isFair()
             && held.leases == 1
             && nowNanos - held.runNanos < RUN_NANOS // P4
-            && (shared == null || shared.isEmpty() || held.isBefore(shared)); // P1, A9
+            && (held.readers == null || writers.isBefore(held.readers)); // P1, A9
     return passes ? head : null;
   }
 
@@ -187,14 +167,15 @@ final class LocalQueues {
 
   /** Records that this service was granted a shared lease: all that wait for one may ask. */
   void shared(List<String> names) {
-    Readers queue;
+    Line line;
     synchronized (this) {
-      queue = readers.get(names);
-      if (queue != null) {
-        queue.open();
+      LocalQueue queue = queues.get(names);
+      line = queue == null ? null : queue.readers;
+      if (line != null) {
+        line.open();
       }
     }
-    handOn(queue);
+    handOn(line);
   }
 
   /** Returns true if this service holds an exclusive lease on the name alone. */
@@ -220,24 +201,31 @@ final class LocalQueues {
 
   /** Calls those that such leases hold up no more. Done again if it throws. */
   void passOn(LocalQueue held) {
-    LocalQueue exclusive;
-    LocalQueue shared;
+    Line writers;
+    Line readers;
     boolean readersFirst;
+    List<LocalQueue> others = choosing(held.names); // first: takes memory
     synchronized (this) {
-      exclusive = endedAlone(held);
-      shared = endedForReaders(held);
-      readersFirst = exclusive != null && shared != null && shared.isBefore(exclusive);
+      writers = held.writers;
+      readers = held.readers;
+      moveIfFree(held);
+      removeIfEmpty(held);
+      readersFirst = writers != null && readers != null && readers.isBefore(writers);
     }
     try {
-      handOn(readersFirst ? shared : exclusive);
+      handOn(readersFirst ? readers : writers);
     } finally {
-      handOn(readersFirst ? exclusive : shared);
+      handOn(readersFirst ? writers : readers);
     }
-    for (LocalQueue queue : choosing(held.names)) {
+    for (LocalQueue queue : others) {
+      Line line;
       synchronized (this) {
-        move(queue, 0);
+        line = queue.writers;
+        if (line != null) {
+          line.move(0);
+        }
       }
-      handOn(queue);
+      handOn(line);
     }
   }
 
@@ -251,66 +239,47 @@ final class LocalQueues {
             .toList();
   }
 
-  /** Returns the queue if it has moved. */
-  private @Nullable LocalQueue endedAlone(LocalQueue queue) {
+  private void moveIfFree(LocalQueue queue) {
     assert Thread.holdsLock(this);
-    Waiter next = queue.leases == 0 ? queue.head() : null;
-    if (next == null) {
-      removeIfEmpty(queue);
-      return null;
+    Waiter next = queue.leases == 0 && queue.writers != null ? queue.writers.head() : null;
+    if (next != null) {
+      // A fair waiter is behind the tickets of other processes anyway.
+      boolean pauses = !next.isFair() && ++queue.handoffs >= HANDOFFS_IN_A_ROW; // A9, P4
+      queue.handoffs = pauses ? 0 : queue.handoffs;
+      queue.writers.move(pauses ? COURTESY_NANOS : 0);
     }
-    // A fair waiter is behind the tickets of other processes anyway.
-    boolean pauses = !next.isFair() && ++queue.handoffs >= HANDOFFS_IN_A_ROW; // A9, P4
-    queue.handoffs = pauses ? 0 : queue.handoffs;
-    return move(queue, pauses ? COURTESY_NANOS : 0);
-  }
-
-  /** Returns the readers' queue if it has moved. */
-  private @Nullable LocalQueue endedForReaders(LocalQueue held) {
-    assert Thread.holdsLock(this);
-    LocalQueue queue = readers.get(held.names);
-    if (queue == null) {
-      return null;
+    if (queue.readers != null) {
+      queue.readers.move(0);
     }
-    queue.leases = held.leases;
-    return move(queue, 0);
   }
 
-  /** Records that the queue has moved, and returns it. */
-  private LocalQueue move(LocalQueue queue, long delayNanos) {
-    assert Thread.holdsLock(this);
-    queue.hasMoved = true;
-    queue.delayNanos = delayNanos;
-    return queue;
-  }
-
-  /** Calls the heads of a queue that has moved, unless another thread does. */
-  private void handOn(@Nullable LocalQueue queue) {
-    if (queue == null || !claim(queue)) {
+  /** Calls the heads of a line that has moved, unless another thread does. */
+  private void handOn(@Nullable Line line) {
+    if (line == null || !claim(line)) {
       return;
     }
     boolean isDone = false;
     try {
-      while (callNext(queue)) {}
+      while (callNext(line)) {}
       isDone = true;
     } finally {
       if (!isDone) {
         synchronized (this) {
-          queue.isHandedOn = false;
+          line.isHandedOn = false;
         }
       }
     }
   }
 
-  /** Calls the next; lets go of the queue, and returns false, if there is none. */
-  private boolean callNext(LocalQueue queue) {
+  /** Calls the next; lets go of the line, and returns false, if there is none. */
+  private boolean callNext(Line line) {
     Waiter next;
     long delayNanos;
     synchronized (this) {
-      next = queue.next();
-      delayNanos = queue.delayNanos;
+      next = line.next();
+      delayNanos = line.delayNanos;
       if (next == null) {
-        queue.isHandedOn = false;
+        line.isHandedOn = false;
         return false;
       }
     }
@@ -318,19 +287,15 @@ final class LocalQueues {
     return true;
   }
 
-  private synchronized boolean claim(LocalQueue queue) {
-    boolean isClaimed = !queue.isHandedOn;
-    queue.isHandedOn = true;
+  private synchronized boolean claim(Line line) {
+    boolean isClaimed = !line.isHandedOn;
+    line.isHandedOn = true;
     return isClaimed;
   }
 
   private void removeIfEmpty(LocalQueue queue) {
     if (queue.isEmpty()) {
-      if (queue instanceof Readers) {
-        readers.remove(queue.names, queue);
-      } else if (queue.leases == 0) {
-        queues.remove(queue.names, queue);
-      }
+      queues.remove(queue.names, queue);
     }
   }
 }
