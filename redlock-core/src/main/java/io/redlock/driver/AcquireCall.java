@@ -16,6 +16,7 @@ import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.Scheduler;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
@@ -46,7 +47,6 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   private final long maxWaitNanos;
   private final CompletableFuture<AcquireResult> result = new CompletableFuture<>();
   private volatile @Nullable QueuePlace place; // null unless the request is fair and has started
-  private volatile @Nullable Throwable failure; // for which it ends, unless it has ended
   private volatile boolean blocks; // a thread waits for it
   private volatile @Nullable AcquireResult taken; // written under this; what its caller gets
   private final @Nullable NameChoice choice; // guarded by this; null if it wants all names
@@ -57,10 +57,10 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   private String owner = ""; // set before it joins the queues
   private CallState state; // guarded by this
   private long dueNanos; // guarded by this; when a phase that is timed ends
-  private @Nullable AcquireResult won; // guarded by this; until it is the result
+  private @Nullable AcquireResult end; // guarded by this; what it ends with, once that is known
+  private @Nullable Throwable failure; // guarded by this; why it ends without
   private boolean wasBehind; // guarded by this; others, when it joined its queue
   private long movedNanos = -1; // guarded by this; when it may ask as the head; negative for none
-  private boolean isIn = true; // guarded by this; the queues may know it
   private @Nullable Owner running; // guarded by this; null between attempts
   private long started; // guarded by this; the number of attempts
 
@@ -130,14 +130,11 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   /** Starts the call. Draws its ids here, on the caller's thread: their source may block. */
   CompletableFuture<AcquireResult> start() {
     enter();
-    try {
-      begin();
-    } catch (RuntimeException | Error e) { // of the source of ids, or no memory
-      failed(e);
-    }
+    drain();
     return result;
   }
 
+  /** The first step: joins the queues. */
   private void begin() {
     QueuePlace drawn = isFair() ? context.fairWaiters.place(waits(), isShared()) : null;
     owner = context.ownerIds.get(request.note());
@@ -148,13 +145,11 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
     synchronized (this) {
       wasBehind = !mayAsk;
-      isIn = true; // also if it was stopped before it joined
+      become(state.joined(mayAsk, leftNanos()));
     }
     if (context.closed.get()) {
       fail(); // close() may find it as well
     }
-    long leftNanos = leftNanos();
-    event(now -> now.joined(mayAsk, leftNanos));
   }
 
   private boolean waits() {
@@ -188,31 +183,29 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
 
   /** Starts, and waits for the result; an interrupt cancels the call. */
   AcquireResult await() throws InterruptedException {
-    blocks = true;
-    AcquireResult held = null;
-    try {
-      held = held(take(Blocking.await(start(), context.scheduler)));
-      return held;
-    } finally {
-      cancelUnless(held);
-    }
+    return this.<InterruptedException>await(Blocking::await);
   }
 
   /** Starts, and waits for the result; an interrupt does not end the wait. */
   AcquireResult awaitUninterruptibly() {
+    return this.<RuntimeException>await(Blocking::uninterruptibly);
+  }
+
+  /** A way to wait. */
+  private interface Wait<E extends Exception> {
+    AcquireResult until(CompletableFuture<AcquireResult> end, Scheduler scheduler) throws E;
+  }
+
+  private <E extends Exception> AcquireResult await(Wait<E> wait) throws E {
     blocks = true;
     AcquireResult held = null;
     try {
-      held = held(take(Blocking.uninterruptibly(start(), context.scheduler)));
+      held = take(wait.until(start(), context.scheduler));
       return held;
     } finally {
-      cancelUnless(held);
-    }
-  }
-
-  private void cancelUnless(@Nullable AcquireResult held) {
-    if (held == null) {
-      cancel();
+      if (held == null) {
+        cancel();
+      }
     }
   }
 
@@ -231,8 +224,8 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     AcquireResult told = taken;
     if (told != end) {
       discard(end);
-    } else if (lease != null && request.renewFor().isPresent()) {
-      lease.owner.drain();
+    } else if (lease != null) {
+      lease.taken(blocks);
     }
     FlightEvents.acquired(event, request, told);
     Duration took = sinceStart();
@@ -240,53 +233,31 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     return told;
   }
 
-  /** Notes the thread that holds the lease, to warn it when it waits for itself. */
-  private static AcquireResult held(AcquireResult result) {
-    if (result.lease().orElse(null) instanceof HeldLease lease) {
-      lease.acquiredBy(Thread.currentThread());
-    }
-    return result;
-  }
-
   /** Cancels the call; every grant, also a later one, is released. */
   void cancel() {
-    if (result.completeExceptionally(new CancellationException())) {
-      stop();
+    if (fails(new CancellationException())) {
+      return;
+    }
+    AcquireResult untaken;
+    synchronized (this) {
+      untaken = taken == null ? end : null;
+      taken = taken == null ? end : taken;
+    }
+    if (taken != null) {
+      discard(taken);
+    }
+    if (untaken != null) {
       reportGivingUp();
-    } else if (hasResult()) {
-      AcquireResult end = result.join();
-      boolean isUntaken;
-      synchronized (this) {
-        isUntaken = taken == null;
-        taken = isUntaken ? end : taken;
-      }
-      discard(end);
-      if (isUntaken) {
-        reportGivingUp();
-      }
     }
   }
 
   /** Ends the call because the service is closed, unless a lease is being handed out. */
   void fail() {
-    fail(closed());
+    fails(closed());
   }
 
   static IllegalStateException closed() {
     return new IllegalStateException("this Redlock is closed");
-  }
-
-  private void failed(Throwable why) {
-    failure = why;
-    drain();
-  }
-
-  private void fail(Throwable why) {
-    if (result.completeExceptionally(
-        why instanceof RuntimeException ? why : new IllegalStateException(why))) {
-      stop();
-      reportGivingUp();
-    }
   }
 
   private static void discard(AcquireResult end) {
@@ -298,35 +269,81 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     listeners.report(listener -> listener.onGiveUp(request, waited));
   }
 
-  private boolean hasResult() {
-    return result.isDone() && !result.isCompletedExceptionally();
-  }
-
   /** Returns true if the call ended with this result. */
   boolean yielded(@Nullable AcquireResult yielded) {
     return yielded != null && yielded == taken;
   }
 
-  /** Makes no more attempts. Ends the one under way, unless there is a result. */
-  private void stop() {
-    Owner last;
-    boolean isFirst;
+  /** Ends with this result, unless it has ended: then nobody wants the lease. */
+  private void ends(AcquireResult with) {
+    boolean isOpen;
     synchronized (this) {
+      isOpen = isOpen();
+      end = isOpen ? with : end;
+    }
+    if (!isOpen) {
+      discard(with);
+    }
+    drain();
+  }
+
+  /**
+   * Ends without a result, and ends the attempt under way: who closes the service waits for that.
+   * Returns false if it has ended.
+   */
+  private boolean fails(Throwable why) {
+    Owner last;
+    synchronized (this) {
+      if (!isOpen()) {
+        return false;
+      }
+      failure = why;
       last = running;
-      isFirst = state.phase() != Phase.OVER;
-      become(state.over());
     }
     try {
-      if (isFirst && !hasResult()) {
-        if (last == null) {
-          removeTickets();
-        } else {
-          last.end();
-        }
+      if (last != null) {
+        last.end();
       }
-      leave();
     } finally {
       drain();
+    }
+    return true;
+  }
+
+  private boolean isOpen() {
+    assert Thread.holdsLock(this);
+    return end == null && failure == null;
+  }
+
+  /**
+   * Carries the end out; done again if it throws. Leaves the queues first, because its caller may
+   * release the lease, or close the service, as soon as it has the result.
+   */
+  private void conclude() {
+    AcquireResult with;
+    Throwable why;
+    Owner last;
+    synchronized (this) {
+      become(state.over());
+      with = end;
+      why = failure;
+      last = running;
+    }
+    boolean isHeld = with != null && with.lease().isPresent();
+    if (!isHeld && last != null) {
+      last.end();
+    } else if (!isHeld) {
+      removeTickets();
+    }
+    leave();
+    if (with != null) {
+      result.complete(with);
+      if (isHeld && isShared()) {
+        context.queues.shared(names);
+      }
+    } else if (result.completeExceptionally(
+        why instanceof RuntimeException ? why : new IllegalStateException(why))) {
+      reportGivingUp();
     }
   }
 
@@ -342,12 +359,6 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
       context.fairWaiters.leave(place);
     }
     context.queues.leave(this);
-    if (isShared() && hasResult() && result.join().lease().isPresent()) {
-      context.queues.shared(names);
-    }
-    synchronized (this) {
-      isIn = false;
-    }
   }
 
   /** Returns its place in the nodes' queues; null if it has none. */
@@ -367,9 +378,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   /** Ends with the last refusal. */
   private void giveUp() {
     AttemptEnd refusal = refusal();
-    removeTickets(); // before the result: its receiver may close the service at once
-    finish(
-        refusal != null ? refusal.result() : AcquireResult.contended(By.UNKNOWN, context.noVotes));
+    ends(refusal != null ? refusal.result() : AcquireResult.contended(By.UNKNOWN, context.noVotes));
   }
 
   /** Returns the last refusal: that of the queue if this call has asked no node. */
@@ -385,14 +394,6 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   Optional<String> refusedBy() {
     AttemptEnd refusal = refusal();
     return refusal == null ? Optional.empty() : refusal.votes().holder();
-  }
-
-  /** Ends with this result. Closes a lease that nobody wants any more. */
-  private void finish(AcquireResult end) {
-    if (!result.complete(end)) {
-      discard(end);
-    }
-    drain();
   }
 
   // The attempts.
@@ -411,40 +412,22 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     LeaseTerms terms = terms();
     synchronized (this) {
       HeldLease next =
-          state.mayTakeOver() && leftNanos() > 0 && isOpen()
+          state.mayTakeOver() && leftNanos() > 0 && isOpen() && !context.closed.get()
               ? from.next(request, listeners, terms)
               : null;
       if (next == null) {
         return false;
       }
       CallState over = state.over();
-      AcquireResult end = AcquireResult.acquired(next, context.noVotes);
+      AcquireResult acquired = AcquireResult.acquired(next, context.noVotes);
       if (!from.owner.pass(next, terms)) { // from here on nothing takes memory
         return false;
       }
       state = over;
-      won = end;
+      end = acquired;
     }
     drain();
     return true;
-  }
-
-  private boolean isOpen() {
-    assert Thread.holdsLock(this);
-    return won == null && !result.isDone() && failure == null && !context.closed.get();
-  }
-
-  /** Leaves the queue first: its caller may release the lease at once. */
-  private void win() {
-    if (!isShared()) {
-      leave();
-    }
-    AcquireResult end;
-    synchronized (this) {
-      end = Objects.requireNonNull(won);
-      won = null;
-    }
-    finish(end);
   }
 
   private LeaseTerms terms() {
@@ -465,7 +448,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
         become(event.apply(state));
       }
     } catch (RuntimeException | Error e) { // it might never be called again
-      failure = e;
+      fails(e);
     }
     drain();
   }
@@ -497,11 +480,10 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     }
     try {
       due.run();
-    } catch (RuntimeException | Error e) {
-      if (failure != null) {
+    } catch (RuntimeException | Error e) { // of the source of ids, or no memory
+      if (!fails(e)) {
         throw e;
       }
-      failure = e;
     }
     return true;
   }
@@ -517,16 +499,14 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
 
   private @Nullable Runnable due() {
     assert Thread.holdsLock(this);
-    Throwable why = failure;
-    if (won != null) {
-      return this::win;
-    }
     if (result.isDone()) {
-      boolean isOver = state.phase() == Phase.OVER;
-      return isOver ? isIn ? this::leave : null : this::stop;
+      return null;
     }
-    if (why != null) {
-      return () -> fail(why);
+    if (!isOpen()) {
+      return this::conclude;
+    }
+    if (state.plan() == 0) {
+      return this::begin;
     }
     return switch (state.phase()) {
       case OVER -> this::giveUp;
@@ -649,7 +629,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
 
     @Override
     Runnable report(Throwable why) {
-      return () -> failed(why);
+      return () -> fails(why);
     }
   }
 
@@ -660,7 +640,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
         .whenComplete(
             (looked, why) -> {
               if (why != null) { // nobody else hears of it
-                failed(why);
+                fails(why);
               }
             });
   }
@@ -693,18 +673,14 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   }
 
   private synchronized boolean claimRun(Owner next) {
-    boolean asks = state.phase() == Phase.ASKS;
+    boolean asks = state.phase() == Phase.ASKS && isOpen();
     running = asks ? next : running;
     return asks;
   }
 
   private void attempted(AttemptEnd outcome) {
     if (outcome.lease() != null) {
-      AcquireResult end = outcome.result();
-      synchronized (this) {
-        won = end;
-      }
-      drain();
+      ends(outcome.result());
     } else if (ended(outcome)) {
       drain();
     } else {

@@ -393,9 +393,13 @@ final class HeldLease extends Owner.Held {
     }
   }
 
-  void acquiredBy(Thread thread) {
-    if (queue != null) {
-      queue.holder = thread.getId();
+  /** Has it renewed, and warns this thread when it waits for itself, if that blocks. */
+  void taken(boolean blocks) {
+    if (blocks && queue != null) {
+      queue.holder = Thread.currentThread().getId();
+    }
+    if (request.renewFor().isPresent()) {
+      owner.drain();
     }
   }
 

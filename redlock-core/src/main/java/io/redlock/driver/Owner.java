@@ -56,12 +56,11 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   final @Nullable QueuePlace place;
 
   // Guarded by this, as what follows.
-  private @Nullable Held lease; // once it has acquired one; the last to which it was passed
+  private volatile @Nullable Held lease; // written under this; the last to which it was passed
   private boolean isReporting;
   private volatile @Nullable Deadline lossTime; // written under this; of its lease
   private int resets; // nodes that were reset since it entered, as bits
 
-  private CompletableFuture<ReleaseResult> result = new CompletableFuture<>(); // of its lease
   private final @Nullable Pending[] pending; // of the release
   private NodeRequest.@Nullable Release release;
   private long releaseEndNanos; // when the wait for the result ends
@@ -152,7 +151,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   void hold(Held held, long nowNanos) {
     assert Thread.holdsLock(this);
     lease = held;
-    result = held.released;
     lossTime = tenure.lossTime();
     if (tenure.phase() != Phase.HOLDING) {
       held.ends(RELEASED);
@@ -174,12 +172,11 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       return false;
     }
     lease = next; // P5
-    result = next.released;
     return true;
   }
 
   /** Returns its lease; null if it has none. */
-  synchronized @Nullable Held held() {
+  @Nullable Held held() {
     return lease;
   }
 
@@ -320,12 +317,9 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
 
   /**
    * Ends the owner: ends its lease as released, unless it has ended, releases the keys that it may
-   * have left on nodes, and removes its tickets, which wakes the next waiter. Repeated calls only
-   * return the result.
-   *
-   * @return the future result, known once it is settled or a node timeout has passed
+   * have left on nodes, and removes its tickets, which wakes the next waiter.
    */
-  CompletableFuture<ReleaseResult> end() {
+  void end() {
     boolean isReleased;
     synchronized (this) {
       ends(RELEASED);
@@ -336,7 +330,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     if (isReleased && place != null) {
       place.removeTickets(context.nodes, names); // its caller first went on, and has given up now
     }
-    return result;
   }
 
   /** Waits until its release was handed to its nodes, if it has ended, for so long at most. */
@@ -358,13 +351,13 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       releaseEndNanos = nowNanos + context.settings.nodeTimeoutNanos();
     }
     sendTo(targets);
+    ReleaseRound sent;
     synchronized (this) {
       isReleaseSent = true;
       notifyAll();
+      sent = round();
     }
-    if (targets == 0) {
-      result.complete(ReleaseResult.NOT_HELD);
-    }
+    tell(sent);
     Ticket ticket = isLast && place != null ? place.forgetTicket() : null;
     if (ticket != null) {
       QueuePlace.removeTickets(context.nodes, names, ticket, targets);
@@ -425,9 +418,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       drain();
       throw e;
     }
-    if (now.isSettled()) {
-      result.complete(result(now));
-    }
+    tell(now);
     if (now.isComplete() || now.owes(node)) {
       drain();
     }
@@ -464,15 +455,15 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       }
       now = round();
     }
-    if (now.isSettled() || now.isOverdue()) {
-      result.complete(result(now));
-    }
+    tell(now);
   }
 
   /** Returns true if the result is open, and a node is busy with what came before. */
   private boolean awaitsItsTurn(long nowNanos) {
     assert Thread.holdsLock(this);
-    if (isClosing() || result.isDone() || !tenure.mayHaveLeftKeys(nowNanos)) {
+    Held held = lease;
+    boolean isOpen = held != null && !held.released.isDone();
+    if (isClosing() || !isOpen || !tenure.mayHaveLeftKeys(nowNanos)) {
       return false;
     }
     for (int node = 0; node < pending.length; node++) {
@@ -484,12 +475,17 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     return false;
   }
 
-  private static ReleaseResult result(ReleaseRound round) {
-    return switch (round.known()) {
-      case RELEASED -> ReleaseResult.RELEASED;
-      case NOT_HELD -> ReleaseResult.NOT_HELD;
-      case UNCONFIRMED -> ReleaseResult.UNCONFIRMED;
-    };
+  /** Tells the holder of the lease the result of its release, once that is known or has no time. */
+  private void tell(ReleaseRound round) {
+    Held held = held();
+    if (held != null && (round.isSettled() || round.isOverdue())) {
+      held.released.complete(
+          switch (round.known()) {
+            case RELEASED -> ReleaseResult.RELEASED;
+            case NOT_HELD -> ReleaseResult.NOT_HELD;
+            case UNCONFIRMED -> ReleaseResult.UNCONFIRMED;
+          });
+    }
   }
 
   /** Withdraws the release where it was not sent: no key can be left. */

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadFactory;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The lock service: all methods of {@link Redlock}, over {@link AcquireCall}. */
@@ -44,6 +45,7 @@ final class QuorumRedlock implements Redlock {
     List<Runnable> steps = new ArrayList<>();
     steps.add(() -> context.ends.complete(null));
     steps.add(this::endCalls);
+    steps.add(this::awaitReleases);
     steps.add(() -> context.agenda.items(Owner.class).forEach(owner -> owner.lose(closed)));
     context.nodes.forEach(node -> steps.add(node::stop)); // together: each may take a node timeout
     context.nodes.forEach(node -> steps.add(node::close));
@@ -269,14 +271,8 @@ final class QuorumRedlock implements Redlock {
   }
 
   private void endCalls() {
-    try {
-      doAll(
-          context.agenda.items(AcquireCall.class).stream()
-              .<Runnable>map(call -> call::fail)
-              .toList());
-    } finally { // even a line of the log takes memory
-      awaitReleases();
-    }
+    Stream<AcquireCall> calls = context.agenda.items(AcquireCall.class).stream();
+    doAll(calls.<Runnable>map(call -> call::fail).toList());
   }
 
   /**
