@@ -4,10 +4,12 @@ import io.redlock.AcquireResult;
 import io.redlock.Leadership;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
+import io.redlock.ReleaseResult;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -34,23 +36,38 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   private final ThreadFactory threads;
   private final long ttlNanos;
 
-  private Phase phase = Phase.STARTS; // guarded by this
-  private @Nullable AcquireCall call; // guarded by this; the last one
-  private @Nullable Term term; // guarded by this; null unless this candidate holds a lease
-  private long dueNanos; // guarded by this; the end of the pause
-  private boolean closed; // guarded by this
+  private Phase phase = Phase.STARTS; // guarded by this, as all that follows
+  private @Nullable AcquireCall call; // the last one
+  private @Nullable HeldLease lease; // from the beginning of a term until it is released
+  private @Nullable CompletableFuture<ReleaseResult> released; // once its release has begun
+  private @Nullable Thread thread; // null unless the work runs
+  private long dueNanos; // the end of a phase that has one
+  private boolean closed;
+
+  /** Completed when a term has ended and no other follows. */
+  private final CompletableFuture<Void> over = new CompletableFuture<>();
 
   private enum Phase {
     /** It makes a call. */
     STARTS,
     /** It waits for the end of its call. */
     CALLS,
-    /** It holds a lease. */
+    /** It holds a lease, for its work. */
     LEADS,
+    /** Its work was asked to stop, a ttl ago at most. */
+    STOPS,
+    /** Its work was asked to stop, and should have stopped. */
+    OVERSTAYS,
+    /** Its work has ended, or did not start: the lease is released. */
+    ENDS,
     /** It waits until it calls again. */
     PAUSES,
     /** It does nothing more. */
-    OVER
+    OVER;
+
+    boolean isTimed() {
+      return this == STOPS || this == PAUSES;
+    }
   }
 
   /** Returns a candidate for one resource; a term lasts without end if the request sets none. */
@@ -115,17 +132,16 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   private void failed(@Nullable Throwable failure) {
     boolean goesOn;
+    boolean isTold;
     synchronized (this) {
       goesOn = !closed && !context.closed.get();
+      isTold = !closed;
       callLater(goesOn); // first, because even a line takes memory
     }
     drain();
-    if (isClosed()) {
-      return;
-    }
     if (goesOn) {
       Log.LOG.warn("{} could not campaign; it tries again", this, failure);
-    } else {
+    } else if (isTold) {
       Log.LOG.info("{} ends: its Redlock was closed", this);
     }
   }
@@ -137,90 +153,173 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     dueNanos = context.ticker.monotonicNanos() + ttlNanos / 3;
   }
 
-  private synchronized boolean isClosed() {
-    return closed;
-  }
-
+  /** Calls on a callback thread, since the supplier of owner ids may block. */
   private void callAgain() {
     synchronized (this) {
-      if (closed || phase != Phase.PAUSES) {
-        return;
-      }
-      phase = Phase.STARTS;
+      dueNanos = context.ticker.monotonicNanos() + PATIENCE_NANOS; // no thread may start
     }
-    try {
-      call();
-    } catch (Throwable failure) { // the supplier of owner ids, or no memory
-      failed(failure);
-    }
+    context.callbacks.other(
+        () -> {
+          synchronized (this) {
+            if (phase != Phase.PAUSES) {
+              return;
+            }
+            phase = Phase.STARTS;
+          }
+          try {
+            call();
+          } catch (Throwable failure) { // the supplier of owner ids, or no memory
+            failed(failure);
+          }
+        });
   }
 
   @Override
   boolean step(long nowNanos, long nowWallMicros) {
-    AcquireCall done = null;
-    Term over = null;
+    Runnable due;
     synchronized (this) {
-      switch (phase) {
-        case CALLS -> done = call != null && call.result().isDone() ? call : null;
-        case LEADS -> over = term != null && term.isToRelease() ? term : null;
-        case PAUSES -> {
-          if (nowNanos - dueNanos < 0) {
-            return rests(nowNanos, dueNanos - nowNanos);
-          }
-          dueNanos = nowNanos + PATIENCE_NANOS; // no thread may start
-        }
-        case OVER -> {
-          return leaves();
-        }
-        case STARTS -> {}
-      }
-      if (done == null && over == null && phase != Phase.PAUSES) {
-        return rests(nowNanos, Agenda.NEVER);
+      boolean isTime = phase.isTimed() && dueNanos - nowNanos <= 0;
+      AcquireCall last = call;
+      due =
+          switch (phase) {
+            case CALLS -> last != null && last.result().isDone() ? () -> called(last) : null;
+            case STOPS -> isTime ? this::warn : null;
+            case ENDS -> released == null ? this::release : released.isDone() ? this::end : null;
+            case PAUSES -> isTime ? this::callAgain : null;
+            default -> null;
+          };
+      if (due == null) {
+        return phase == Phase.OVER
+            ? leaves()
+            : rests(nowNanos, phase.isTimed() ? dueNanos - nowNanos : Agenda.NEVER);
       }
     }
-    if (done != null) {
-      called(done);
-    } else if (over != null) {
-      over.release();
-    } else {
-      context.callbacks.other(this::callAgain); // the supplier of owner ids may block
-    }
+    due.run();
     return true;
   }
 
-  private void lead(HeldLease lease) {
-    Term next = new Term(lease);
+  // A term: its work starts, is asked to stop, ends; then the lease is released.
+
+  private void lead(HeldLease acquired) {
     boolean wanted;
     synchronized (this) {
       wanted = !closed;
       phase = wanted ? Phase.LEADS : Phase.OVER;
-      term = wanted ? next : null;
+      lease = wanted ? acquired : null;
     }
     if (!wanted) {
-      lease.close();
+      acquired.close();
       return;
     }
     try {
-      lease.watch(next::ended);
-      threads.newThread(next).start();
+      acquired.watch(how -> ended(acquired, how));
+      threads.newThread(() -> work(acquired)).start();
     } catch (OutOfMemoryError failure) { // no memory for a thread
-      next.over();
+      workEnded();
       Log.LOG.error("{} could not start a thread for its term; it campaigns again", this, failure);
     }
   }
 
-  private void released(Term ended) {
-    synchronized (this) {
-      if (term != ended) {
-        return;
+  private void work(HeldLease held) {
+    try {
+      if (begins()) {
+        Log.LOG.info("{} leads, with token {}", this, held.fencingToken());
+        work.run(held, this);
       }
-      term = null;
+    } catch (Throwable failure) {
+      if (isWanted()) {
+        Log.LOG.warn("The work of {} failed; it campaigns again", this, failure);
+      } else {
+        Log.LOG.debug("The work of {} has stopped", this, failure);
+      }
+    } finally {
+      workEnded();
     }
-    ended.complete();
+  }
+
+  private synchronized boolean begins() {
+    thread = isWanted() ? Thread.currentThread() : null;
+    return isWanted();
+  }
+
+  private synchronized boolean isWanted() {
+    return phase == Phase.LEADS;
+  }
+
+  private void workEnded() {
+    boolean ownWill;
     synchronized (this) {
-      callLater(!closed);
+      ownWill = isWanted();
+      thread = null;
+      phase = Phase.ENDS;
     }
     drain();
+    if (ownWill) {
+      Log.LOG.info("{} no longer leads: its work has ended", this);
+    }
+  }
+
+  private void ended(HeldLease held, LeaseEnd how) {
+    if (interrupt(held)) {
+      stops(how.lost() ? "its lease was lost: " + how.detail() : "its work released the lease");
+    }
+  }
+
+  /** Asks the work to stop. Returns true once in a term. Needs no memory. */
+  private boolean interrupt(HeldLease held) {
+    long nowNanos = context.ticker.monotonicNanos();
+    synchronized (this) {
+      if (!isWanted() || lease != held) {
+        return false;
+      }
+      phase = Phase.STOPS;
+      dueNanos = nowNanos + ttlNanos;
+      if (thread != null) {
+        thread.interrupt();
+      }
+      return true;
+    }
+  }
+
+  private void stops(String why) {
+    Log.LOG.info("{} no longer leads: {}", this, why);
+    drain();
+  }
+
+  private void warn() {
+    synchronized (this) {
+      if (phase != Phase.STOPS) {
+        return;
+      }
+      phase = Phase.OVERSTAYS;
+    }
+    Log.LOG.warn(
+        "The work of {} still runs {} after it was interrupted; this candidate campaigns again when"
+            + " it has ended",
+        this,
+        Brief.duration(request.ttl()));
+  }
+
+  /** Releases the lease; done again if it throws. */
+  private void release() {
+    CompletableFuture<ReleaseResult> release = Objects.requireNonNull(lease()).releasing();
+    release.whenComplete((result, failure) -> drain());
+    synchronized (this) {
+      released = release;
+    }
+  }
+
+  private void end() {
+    boolean isOver;
+    synchronized (this) {
+      lease = null;
+      released = null;
+      callLater(!closed);
+      isOver = closed;
+    }
+    if (isOver) {
+      over.complete(null);
+    }
   }
 
   @Override
@@ -230,19 +329,20 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   @Override
   public boolean isLeader() {
-    Term current = term();
-    return current != null && current.isWanted() && current.lease.isValid();
+    HeldLease current = lease();
+    return current != null && isWanted() && current.isValid();
   }
 
   @Override
   public Optional<String> leader() {
     AcquireCall last;
+    HeldLease current;
     synchronized (this) {
       last = call;
+      current = lease;
     }
-    Term current = term();
     if (current != null) {
-      return Optional.of(HolderLabel.of(current.lease.owner()))
+      return Optional.of(HolderLabel.of(current.owner()))
           .filter(label -> isLeader() && !label.isEmpty());
     }
     return last == null ? Optional.empty() : last.refusedBy();
@@ -250,9 +350,9 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   @Override
   public void resign() {
-    Term current = term();
-    if (current != null) {
-      current.stop("it resigned");
+    HeldLease current = lease();
+    if (current != null && interrupt(current)) {
+      stops("it resigned");
     }
   }
 
@@ -262,167 +362,47 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     synchronized (this) {
       closed = true;
       last = phase == Phase.CALLS ? call : null;
-      if (phase == Phase.PAUSES) {
-        phase = Phase.OVER;
-      }
+      phase = phase == Phase.PAUSES ? Phase.OVER : phase;
     }
     drain();
-    Term current = term();
+    HeldLease current = lease();
     if (current != null) {
-      current.stop("its candidature was closed");
-      current.awaitEnd();
+      if (interrupt(current)) {
+        stops("its candidature was closed");
+      }
+      awaitEnd();
     } else if (last != null) {
       last.cancel();
     }
   }
 
-  private synchronized @Nullable Term term() {
-    return term;
+  private synchronized @Nullable HeldLease lease() {
+    return lease;
+  }
+
+  /** Waits until the lease is released or the service closed, unless the work itself waits. */
+  private void awaitEnd() {
+    synchronized (this) {
+      if (thread == Thread.currentThread()) {
+        return;
+      }
+    }
+    // After this time a release has come to an end, or its keys have expired.
+    long longestNanos = ttlNanos + context.settings.nodeTimeoutNanos();
+    CompletableFuture<Void> late = new CompletableFuture<>();
+    Cancellable timer = context.scheduler.schedule(() -> late.complete(null), longestNanos);
+    try {
+      Blocking.await(CompletableFuture.anyOf(over, late, context.ends), context.scheduler);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      timer.cancel();
+    }
   }
 
   /** For example {@code candidate for reports/leader}. */
   @Override
   public String toString() {
     return "candidate for " + Brief.text(resource());
-  }
-
-  /** The time of a lease: its work starts, is asked to stop, ends; then the lease is released. */
-  private final class Term implements Runnable {
-    private final HeldLease lease;
-    private final CompletableFuture<Void> over = new CompletableFuture<>();
-    private @Nullable Thread thread; // guarded by this; null unless the work runs
-    private @Nullable Cancellable warning; // guarded by this; for work that does not stop
-    private boolean wanted = true; // guarded by this; false once the work was asked to stop
-    private boolean isToRelease; // guarded by this; the work has ended, or did not start
-
-    Term(HeldLease lease) {
-      this.lease = lease;
-    }
-
-    synchronized boolean isWanted() {
-      return wanted;
-    }
-
-    void ended(LeaseEnd how) {
-      if (interrupt()) {
-        say(how.lost() ? "its lease was lost: " + how.detail() : "its work released the lease");
-      }
-    }
-
-    /** Asks the work to stop, once. */
-    void stop(String why) {
-      if (interrupt()) {
-        say(why);
-      }
-    }
-
-    /** Returns true once. Needs no memory. */
-    private synchronized boolean interrupt() {
-      boolean first = wanted;
-      wanted = false;
-      if (first && thread != null) {
-        thread.interrupt();
-      }
-      return first;
-    }
-
-    private void say(String why) {
-      Log.LOG.info("{} no longer leads: {}", LeaderCandidate.this, why);
-      synchronized (this) {
-        if (thread != null) {
-          warning = context.scheduler.schedule(this::warn, ttlNanos);
-        }
-      }
-    }
-
-    private void warn() {
-      Log.LOG.warn(
-          "The work of {} still runs {} after it was interrupted; this candidate campaigns again"
-              + " when it has ended",
-          LeaderCandidate.this,
-          Brief.duration(request.ttl()));
-    }
-
-    @Override
-    public void run() {
-      try {
-        if (begins()) {
-          Log.LOG.info("{} leads, with token {}", LeaderCandidate.this, lease.fencingToken());
-          work.run(lease, LeaderCandidate.this);
-        }
-      } catch (Throwable failure) {
-        if (isWanted()) {
-          Log.LOG.warn("The work of {} failed; it campaigns again", LeaderCandidate.this, failure);
-        } else {
-          Log.LOG.debug("The work of {} has stopped", LeaderCandidate.this, failure);
-        }
-      } finally {
-        over();
-      }
-    }
-
-    private synchronized boolean begins() {
-      if (wanted) {
-        thread = Thread.currentThread();
-      }
-      return wanted;
-    }
-
-    void over() {
-      boolean ownWill;
-      synchronized (this) {
-        ownWill = wanted;
-        wanted = false;
-        thread = null;
-        isToRelease = true;
-        if (warning != null) {
-          warning.cancel();
-        }
-      }
-      drain();
-      if (ownWill) {
-        Log.LOG.info("{} no longer leads: its work has ended", LeaderCandidate.this);
-      }
-    }
-
-    synchronized boolean isToRelease() {
-      return isToRelease;
-    }
-
-    /** Releases the lease; done again if it throws. */
-    void release() {
-      lease.releasing().whenComplete((result, failure) -> released(this));
-      synchronized (this) {
-        isToRelease = false;
-      }
-    }
-
-    /** Lets those go on that wait for its end. */
-    void complete() {
-      over.complete(null);
-    }
-
-    /** Waits until the lease is released or the service closed, unless the work itself waits. */
-    void awaitEnd() {
-      synchronized (this) {
-        if (thread == Thread.currentThread()) {
-          return;
-        }
-      }
-      CompletableFuture<Void> late = new CompletableFuture<>();
-      Cancellable timer = context.scheduler.schedule(() -> late.complete(null), longestNanos());
-      try {
-        Blocking.await(CompletableFuture.anyOf(over, late, context.ends), context.scheduler);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      } finally {
-        timer.cancel();
-      }
-    }
-
-    /** Returns the time after which a release has come to an end, or its keys have expired. */
-    private long longestNanos() {
-      return ttlNanos + context.settings.nodeTimeoutNanos();
-    }
   }
 }

@@ -99,6 +99,7 @@ class LeaderCandidateTest {
     CompletableFuture<Lease> closed = new CompletableFuture<>();
     CountDownLatch goesOn = new CountDownLatch(1);
     LinkedBlockingQueue<Thread> workers = new LinkedBlockingQueue<>();
+    Runnable standing = standingStill(closed);
     new LeaderCandidate(
             bed.context,
             Bed.REQUEST,
@@ -112,7 +113,7 @@ class LeaderCandidateTest {
             work -> {
               Thread worker = new Thread(work);
               workers.add(worker);
-              bed.time.whenRead(closed::join);
+              bed.time.whenRead(standing);
               return worker;
             })
         .begin();
@@ -120,6 +121,15 @@ class LeaderCandidateTest {
     goesOn.countDown();
     workers.take().join(60_000);
     assertFalse(closed.join().isValid());
+  }
+
+  private static Runnable standingStill(CompletableFuture<?> until) {
+    Thread caller = Thread.currentThread();
+    return () -> {
+      if (Thread.currentThread() == caller) {
+        until.join();
+      }
+    };
   }
 
   @Test
