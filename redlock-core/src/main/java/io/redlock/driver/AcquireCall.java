@@ -34,20 +34,16 @@ import org.jspecify.annotations.Nullable;
  * attempts, its place in the queues, and its future. Needs no thread of its own; blocking calls
  * wait for its future.
  */
-final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
+final class AcquireCall extends LocalQueue.Waiter {
 
   private static final int CAUSES = Cause.values().length;
 
   private final ServiceContext context;
-  private final LeaseRequest request;
-  private final List<String> names;
   private final Listeners listeners;
   private final FlightEvents.@Nullable Acquire event;
-  private final long startNanos;
   private final long maxWaitNanos;
   private final CompletableFuture<AcquireResult> result = new CompletableFuture<>();
   private volatile @Nullable QueuePlace place; // null unless the request is fair and has started
-  private volatile boolean blocks; // a thread waits for it
   private volatile @Nullable AcquireResult taken; // written under this; what its caller gets
   private final @Nullable NameChoice choice; // guarded by this; null if it wants all names
   private final int[] failures = new int[CAUSES]; // guarded by this; of each cause
@@ -65,20 +61,22 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   private long started; // guarded by this; the number of attempts
 
   AcquireCall(ServiceContext context, LeaseRequest request) {
-    super(context.agenda);
+    this(context, request, context.listeners.ofCall(request)); // first: user code, which may block
+  }
+
+  private AcquireCall(ServiceContext context, LeaseRequest request, Listeners listeners) {
+    super(
+        context.agenda, request, context.settings.names(request), context.ticker.monotonicNanos());
     this.context = context;
-    this.request = request;
-    this.names = context.settings.names(request);
-    this.listeners = context.listeners.ofCall(request);
+    this.listeners = listeners;
     this.event = FlightEvents.acquiring();
     context.expect(Settings.saturatedNanos(request.ttl()));
-    this.startNanos = context.ticker.monotonicNanos();
     this.maxWaitNanos = request.waitUpTo().map(Settings::saturatedNanos).orElse(0L);
     this.choice =
         request.isAnyOf()
             ? new NameChoice(
                 List.copyOf(request.resources()),
-                names,
+                keys,
                 context.random,
                 2 * context.settings.nodeTimeoutNanos())
             : null;
@@ -90,36 +88,6 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
                 context.quorum,
                 Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl())),
                 context.settings.nodeTimeoutNanos()));
-  }
-
-  @Override
-  public List<String> names() {
-    return request.isAnyOf() ? NameChoice.queueNames(names) : names;
-  }
-
-  @Override
-  public List<String> choices() {
-    return request.isAnyOf() ? names : List.of();
-  }
-
-  @Override
-  public boolean isFair() {
-    return request.isFair();
-  }
-
-  @Override
-  public boolean isShared() {
-    return request.isShared();
-  }
-
-  @Override
-  public boolean blocks() {
-    return blocks;
-  }
-
-  @Override
-  public long sinceNanos() {
-    return startNanos;
   }
 
   /** Returns the result to come, also before the start. */
@@ -339,7 +307,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     if (with != null) {
       result.complete(with);
       if (isHeld && isShared()) {
-        context.queues.shared(names);
+        context.queues.shared(keys);
       }
     } else if (result.completeExceptionally(
         why instanceof RuntimeException ? why : new IllegalStateException(why))) {
@@ -350,7 +318,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   /** Removes its tickets from the nodes, unless its owner has done so or will. */
   private void removeTickets() {
     if (place != null) {
-      place.removeTickets(context.nodes, names);
+      place.removeTickets(context.nodes, keys);
     }
   }
 
@@ -399,7 +367,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   // The attempts.
 
   @Override
-  public void proceed(long delayNanos) {
+  void proceed(long delayNanos) {
     synchronized (this) {
       movedNanos = delayNanos; // takes no memory, so that it cannot throw
     }
@@ -407,7 +375,7 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
   }
 
   @Override
-  public boolean takeOver(Lease released) {
+  boolean takeOver(Lease released) {
     HeldLease from = (HeldLease) released;
     LeaseTerms terms = terms();
     synchronized (this) {
@@ -517,27 +485,27 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
 
   private void ask() {
     Set<String> resources = request.resources();
-    List<String> keys = names;
+    List<String> wanted = keys;
     boolean looks = false;
     synchronized (this) {
       if (choice != null) {
         choice.begin(state.plan(), context.queues::isLeased, context.ticker.monotonicNanos());
         looks = choice.next() == NameChoice.Step.LOOK;
         resources = Collections.singleton(choice.current());
-        keys = looks ? choice.keysToLookAt() : List.of(choice.currentKey());
+        wanted = looks ? choice.keysToLookAt() : List.of(choice.currentKey());
         state = looks ? state.looks() : state;
       }
     }
     if (looks) {
-      look(keys);
+      look(wanted);
     } else {
-      attempt(resources, keys);
+      attempt(resources, wanted);
     }
   }
 
   /** Starts an attempt, under a new owner id, unless the call has ended. */
-  private void attempt(Set<String> resources, List<String> keys) {
-    Owner next = new Owner(context, keys, nextOwner(), place(), request, mayPass());
+  private void attempt(Set<String> resources, List<String> wanted) {
+    Owner next = new Owner(context, wanted, nextOwner(), place(), request, mayPass());
     if (!claimRun(next)) {
       return;
     }
@@ -633,10 +601,10 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
     }
   }
 
-  private void look(List<String> keys) {
-    NodeRequest request = new NodeRequest.Look(keys, context.ticker.wallMicros());
-    Poll.ask(context, request, replies -> look(keys, replies).isDecided())
-        .thenAccept(answers -> looked(look(keys, Poll.replies(answers))))
+  private void look(List<String> wanted) {
+    NodeRequest request = new NodeRequest.Look(wanted, context.ticker.wallMicros());
+    Poll.ask(context, request, replies -> look(wanted, replies).isDecided())
+        .thenAccept(answers -> looked(look(wanted, Poll.replies(answers))))
         .whenComplete(
             (looked, why) -> {
               if (why != null) { // nobody else hears of it
@@ -645,8 +613,8 @@ final class AcquireCall extends Agenda.Item implements LocalQueue.Waiter {
             });
   }
 
-  private LookRound look(List<String> keys, List<@Nullable NodeReply> replies) {
-    return LookRound.of(context.quorum, keys.size(), replies);
+  private LookRound look(List<String> wanted, List<@Nullable NodeReply> replies) {
+    return LookRound.of(context.quorum, wanted.size(), replies);
   }
 
   private void looked(LookRound look) {

@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.Lease;
+import io.redlock.LeaseRequest;
 import java.util.ArrayDeque;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -13,37 +14,40 @@ import org.jspecify.annotations.Nullable;
 final class LocalQueue {
 
   /** A waiting call. */
-  interface Waiter {
-    /** Returns the names that identify its queue. */
-    List<String> names();
+  abstract static class Waiter extends Agenda.Item {
 
-    boolean isFair();
+    final LeaseRequest request;
+    final List<String> keys; // of what it asks for
+    final List<String> names; // which identify its queue
+    final long startNanos; // since when it waits, on the monotonic clock
+    volatile boolean blocks; // its caller's thread waits for it
 
-    /** Returns true if it asks for a shared lease. */
-    default boolean isShared() {
-      return false;
+    Waiter(Agenda agenda, LeaseRequest request, List<String> keys, long startNanos) {
+      super(agenda);
+      this.request = request;
+      this.keys = keys;
+      this.names = request.isAnyOf() ? NameChoice.queueNames(keys) : keys;
+      this.startNanos = startNanos;
     }
 
-    /** Returns true if its caller's thread waits for it. */
-    default boolean blocks() {
-      return false;
+    boolean isFair() {
+      return request.isFair();
     }
 
-    /** Returns the monotonic time since which it waits. */
-    default long sinceNanos() {
-      return 0;
+    boolean isShared() {
+      return request.isShared();
     }
 
-    /** Returns the names of which it wants any one; empty if it wants all of {@link #names}. */
-    default List<String> choices() {
-      return List.of();
+    /** Returns the keys of which it wants any one; empty if it wants all. */
+    final List<String> choices() {
+      return request.isAnyOf() ? keys : List.of();
     }
 
     /** Called when this waiter is the head of its queue and may ask. Must not block or throw. */
-    void proceed(long delayNanos);
+    abstract void proceed(long delayNanos);
 
     /** Takes over a lease that its holder has released, if it can. Must not block. */
-    default boolean takeOver(Lease from) {
+    boolean takeOver(Lease from) {
       return false;
     }
   }
@@ -97,7 +101,7 @@ final class LocalQueue {
 
   /** Returns true if the thread that calls waits for a lease that it acquired. */
   boolean isWaitingForItself(Waiter call) {
-    return call.blocks() && leases > 0 && holder == Thread.currentThread().getId();
+    return call.blocks && leases > 0 && holder == Thread.currentThread().getId();
   }
 
   /** Records a lease that holds up all. Takes no memory. */
@@ -131,7 +135,7 @@ final class LocalQueue {
     boolean isBefore(Line other) {
       Waiter mine = Objects.requireNonNull(head());
       Waiter theirs = Objects.requireNonNull(other.head());
-      return mine.sinceNanos() - theirs.sinceNanos() < 0;
+      return mine.startNanos - theirs.startNanos < 0;
     }
 
     boolean mayAsk(Waiter call) {

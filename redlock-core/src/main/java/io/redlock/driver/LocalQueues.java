@@ -51,7 +51,7 @@ final class LocalQueues {
 
   /** Joins the end of the queue. Returns true if the call may ask the nodes now. */
   synchronized boolean join(Waiter call) {
-    List<String> names = call.names();
+    List<String> names = call.names;
     LocalQueue queue = queues.computeIfAbsent(names, LocalQueue::new);
     Line line = queue.join(call);
     for (String name : call.choices()) {
@@ -65,7 +65,7 @@ final class LocalQueues {
 
   private @Nullable Line line(Waiter call) {
     assert Thread.holdsLock(this);
-    LocalQueue queue = queues.get(call.names());
+    LocalQueue queue = queues.get(call.names);
     return queue == null ? null : queue.line(call);
   }
 
@@ -102,7 +102,7 @@ final class LocalQueues {
   void leave(Waiter call) {
     Line line;
     synchronized (this) {
-      LocalQueue queue = queues.get(call.names());
+      LocalQueue queue = queues.get(call.names);
       line = queue == null ? null : queue.line(call);
       if (queue == null || line == null) {
         return;

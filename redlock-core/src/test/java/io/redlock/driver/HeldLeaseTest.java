@@ -96,14 +96,14 @@ class HeldLeaseTest {
   void nextWaiterIsCalledThoughTheFirstReportOfTheEndFails() {
     List<String> steps = new ArrayList<>();
     bed.context.queues.join(
-        new LocalQueue.Waiter() {
+        new LocalQueue.Waiter(bed.context.agenda, Bed.REQUEST, lease.owner.names, 0) {
           @Override
-          public List<String> names() {
-            return lease.owner.names;
+          boolean step(long nowNanos, long nowWallMicros) {
+            return false;
           }
 
           @Override
-          public boolean isFair() {
+          boolean isFair() {
             steps.add("asked");
             if (steps.size() == 3) { // at the release, then at the pass that it does not take
               throw new OutOfMemoryError("memory is short");
@@ -112,7 +112,7 @@ class HeldLeaseTest {
           }
 
           @Override
-          public void proceed(long delayNanos) {
+          void proceed(long delayNanos) {
             steps.add("called");
           }
         });

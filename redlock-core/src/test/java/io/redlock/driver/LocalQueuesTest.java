@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult.By;
+import io.redlock.LeaseRequest;
 import io.redlock.Votes;
 import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.scenes.Scenes;
@@ -38,44 +39,43 @@ class LocalQueuesTest {
 
   private final LocalQueues queues = new LocalQueues();
 
+  private static final FakeTime TIME = new FakeTime();
+  private static final Agenda AGENDA = new Agenda(TIME, TIME);
+
   /** A call that counts how often it is compared. */
-  private static class Waiter implements LocalQueue.Waiter {
+  private static class Waiter extends LocalQueue.Waiter {
     private final String terms;
     private int compared;
 
     Waiter(String terms) {
+      super(AGENDA, request(terms), keys(terms), since(terms));
       this.terms = terms;
     }
 
-    @Override
-    public List<String> names() {
-      return choices().isEmpty() ? NAMES : NameChoice.queueNames(choices());
+    private static LeaseRequest request(String terms) {
+      LeaseRequest asked =
+          terms.contains("any ")
+              ? LeaseRequest.anyOf(keys(terms), Bed.TTL)
+              : LeaseRequest.of("orders/42", Bed.TTL);
+      LeaseRequest patient = terms.contains("fair") ? asked.fair() : asked;
+      return terms.contains("reads") ? patient.shared() : patient;
     }
 
-    @Override
-    public List<String> choices() {
-      return terms.contains("any ")
-          ? List.of(terms.replaceAll(".*any ", "").split(","))
-          : List.of();
+    private static List<String> keys(String terms) {
+      return terms.contains("any ") ? List.of(terms.replaceAll(".*any ", "").split(",")) : NAMES;
     }
 
-    @Override
-    public boolean isFair() {
-      return terms.contains("fair");
-    }
-
-    @Override
-    public boolean isShared() {
-      return terms.contains("reads");
-    }
-
-    @Override
-    public long sinceNanos() {
+    private static long since(String terms) {
       return terms.contains("since ") ? Long.parseLong(terms.replaceAll(".*since ", "")) : 0;
     }
 
     @Override
-    public void proceed(long delayNanos) {}
+    boolean step(long nowNanos, long nowWallMicros) {
+      return false;
+    }
+
+    @Override
+    void proceed(long delayNanos) {}
 
     @Override
     public boolean equals(Object other) {
@@ -152,7 +152,7 @@ class LocalQueuesTest {
           created ->
               new Waiter(terms) {
                 @Override
-                public void proceed(long delayNanos) {
+                void proceed(long delayNanos) {
                   out.add("call " + name + (delayNanos == 0 ? "" : " in " + delayNanos + " ns"));
                   obey(name);
                 }
@@ -183,7 +183,7 @@ class LocalQueuesTest {
       queues.join(
           new Waiter(terms + call) {
             @Override
-            public void proceed(long delayNanos) {
+            void proceed(long delayNanos) {
               depths.add(StackWalker.getInstance().walk(frames -> (int) frames.count()));
               order.add(number);
               queues.leave(this);
@@ -258,7 +258,7 @@ class LocalQueuesTest {
       waiters.add(
           new Waiter(terms) {
             @Override
-            public void proceed(long delayNanos) {
+            void proceed(long delayNanos) {
               called.add(terms);
             }
           });
