@@ -9,7 +9,7 @@ import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.protocol.Rivals;
 import io.redlock.protocol.Turn.Attempted;
 import io.redlock.spi.Quorum;
-import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,11 +91,8 @@ record AttemptEnd(
   }
 
   AcquireResult result() {
-    return switch (outcome()) {
-      case ACQUIRED -> AcquireResult.acquired(Objects.requireNonNull(lease), votes);
-      case CONTENDED -> AcquireResult.contended(by, votes);
-      case TOO_SLOW -> AcquireResult.tooSlow(votes);
-      case UNAVAILABLE -> AcquireResult.unavailable(votes);
-    };
+    boolean isContended = outcome() == AcquireResult.Outcome.CONTENDED;
+    Optional<By> inTheWay = isContended ? Optional.of(by) : Optional.empty();
+    return new AcquireResult(outcome(), Optional.ofNullable(lease), votes, inTheWay);
   }
 }

@@ -34,6 +34,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   private final Work work;
   private final Function<LeaseRequest, AcquireCall> calls;
   private final ThreadFactory threads;
+  private final ClassLoader classes = Thread.currentThread().getContextClassLoader();
   private final long ttlNanos;
 
   private Phase phase = Phase.STARTS; // guarded by this, as all that follows
@@ -221,6 +222,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   }
 
   private void work(HeldLease held) {
+    Thread.currentThread().setContextClassLoader(classes);
     try {
       if (begins()) {
         Log.LOG.info("{} leads, with token {}", this, held.fencingToken());

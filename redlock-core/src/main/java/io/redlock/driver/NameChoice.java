@@ -150,7 +150,7 @@ final class NameChoice {
 
   /** Returns the keys of the next names to look at. */
   List<String> keysToLookAt() {
-    return toLookAt().stream().map(this::key).toList();
+    return toLookAt().stream().map(keys::get).toList();
   }
 
   String key(int name) {

@@ -22,7 +22,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ThreadFactory;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -214,20 +213,9 @@ final class QuorumRedlock implements Redlock {
     if (isClosed()) {
       throw AcquireCall.closed();
     }
-    ThreadFactory daemons =
-        LibraryThread.named("redlock-leader-" + request.resources().iterator().next());
-    ClassLoader classes = Thread.currentThread().getContextClassLoader();
+    String name = "redlock-leader-" + request.resources().iterator().next();
     LeaderCandidate candidate =
-        new LeaderCandidate(
-            context,
-            request,
-            work,
-            this::call,
-            task -> {
-              Thread thread = daemons.newThread(task);
-              thread.setContextClassLoader(classes);
-              return thread;
-            });
+        new LeaderCandidate(context, request, work, this::call, LibraryThread.named(name));
     candidate.begin();
     return candidate;
   }

@@ -66,7 +66,7 @@ public final class Tenure {
     NOTHING
   }
 
-  private final TenureRules rules;
+  final TenureRules rules;
   private final Quorum quorum;
   private final int nodes;
   private final boolean isFair;
@@ -217,7 +217,7 @@ public final class Tenure {
 
   /** Records that a node was reset: a lease that it granted is confirmed at once. */
   public void reset(int node, long nowNanos) {
-    if (phase == Phase.HOLDING && wasGrantedBy(node)) {
+    if (phase == Phase.HOLDING && (footprint.yes() & 1 << node) != 0) {
       reaffirmation = Reaffirmation.begin(isExtending(Purpose.CONFIRMED), nowNanos); // E10
     }
   }
@@ -311,12 +311,7 @@ public final class Tenure {
     }
   }
 
-  /** Returns true if an answer with this tag counts in a round that is under way. */
-  public boolean counts(int tag) {
-    return acquire != null && rules.counts(acquire, tag) || extending(tag) != null;
-  }
-
-  private @Nullable ExtendRound extending(int tag) {
+  @Nullable ExtendRound extending(int tag) {
     for (ExtendRound extend : extending) {
       if (extend.tag() == tag) {
         return extend;
@@ -614,19 +609,9 @@ public final class Tenure {
     return leaseToken;
   }
 
-  /** Returns the end of its lease; null if it has none. */
-  public @Nullable Deadline deadline() {
-    return deadline;
-  }
-
   /** Returns when its lease is lost if it is not extended; null if it has none. */
   public @Nullable Deadline lossTime() {
     return lossTime;
-  }
-
-  /** Returns true if the node has said yes to this owner, and no release was sent. */
-  public boolean wasGrantedBy(int node) {
-    return (footprint.yes() & 1 << node) != 0;
   }
 
   /** Returns true if a key of the owner may be left that its release has to reach. */

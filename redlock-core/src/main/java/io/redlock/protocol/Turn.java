@@ -28,7 +28,9 @@ public record Turn(Outcome outcome, @Nullable Attempted attempted) {
     /** The lease is lost: it was not extended in time. */
     EXPIRED,
     /** It counts nothing, since the attempt or the lease had ended. */
-    OVER
+    OVER;
+
+    private final Turn plain = new Turn(this, null);
   }
 
   /**
@@ -55,16 +57,8 @@ public record Turn(Outcome outcome, @Nullable Attempted attempted) {
     }
   }
 
-  private static final Turn[] PLAIN = new Turn[Outcome.values().length];
-
-  static {
-    for (Outcome outcome : Outcome.values()) {
-      PLAIN[outcome.ordinal()] = new Turn(outcome, null);
-    }
-  }
-
   /** Returns the turn with this outcome, and nothing else. */
   static Turn of(Outcome outcome) {
-    return PLAIN[outcome.ordinal()];
+    return outcome.plain;
   }
 }

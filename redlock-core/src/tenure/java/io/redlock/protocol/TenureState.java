@@ -48,6 +48,12 @@ public record TenureState(
         tenure.repeats);
   }
 
+  /** Returns true if an answer with this tag counts in a round that is under way. */
+  public static boolean counts(Tenure tenure, int tag) {
+    AcquireRound round = tenure.acquire;
+    return round != null && tenure.rules.counts(round, tag) || tenure.extending(tag) != null;
+  }
+
   /** Makes it the state of the tenure. */
   public void restore(Tenure tenure) {
     tenure.phase = phase;

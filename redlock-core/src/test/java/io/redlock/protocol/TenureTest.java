@@ -134,7 +134,8 @@ class TenureTest {
         case "extend-unhanded" ->
             extend(tenure.next(terms(ttlNanos(rest)), nowNanos, wallMicros()));
         case "failed" -> tenure.failed(tag(rest), nowNanos);
-        case "counts" -> came.add(tenure.counts(tag(rest)) ? "it counts" : "it does not count");
+        case "counts" ->
+            came.add(TenureState.counts(tenure, tag(rest)) ? "it counts" : "it does not count");
         case "renew-until" -> tenure.renew(terms(TTL_NANOS), deadline(rest), nowNanos);
         case "pass" ->
             came.add(pass(tenure.leaseToken() + 1, rest) ? "passed on" : "not passed on");
@@ -341,7 +342,7 @@ class TenureTest {
     }
 
     private String phase() {
-      Deadline deadline = tenure.deadline();
+      Deadline deadline = tenure.deadline;
       Deadline loss = tenure.lossTime();
       int number = tenure.round();
       String round = number == 0 ? "" : " T=" + tenure.token() + " in round " + number;

@@ -107,7 +107,7 @@ final class ClientSteps {
   boolean isLate(ExplorerWorld world, int attempt, int tag) {
     tenure = tenures[attempt];
     header(world, attempt).client().restore(tenure);
-    return !tenure.counts(tag);
+    return !TenureState.counts(tenure, tag);
   }
 
   /** Whether the round under way would go on after this answer. */
@@ -148,7 +148,7 @@ final class ClientSteps {
       tenure.released(node, answer.reply(), now.nanos);
       return due(now);
     }
-    boolean counts = tenure.counts(tag);
+    boolean counts = TenureState.counts(tenure, tag);
     tenure.answered(node, tag, answer.reply());
     return counts ? step(tenure.decide(tag, now.nanos, now.wallMicros), now) : nothing();
   }
