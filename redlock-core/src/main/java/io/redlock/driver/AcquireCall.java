@@ -49,6 +49,7 @@ final class AcquireCall extends LocalQueue.Waiter {
   private final int[] failures = new int[CAUSES]; // guarded by this; of each cause
   private @Nullable AttemptEnd lastRefusal; // guarded by this
   private boolean isStrategyBusy; // guarded by this; asked, perhaps for an older plan
+  private int pondered; // guarded by this; the plan for which a strategy was asked
 
   private String owner = ""; // set before it joins the queues
   private CallState state; // guarded by this
@@ -458,11 +459,10 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   private void timeIsUp() {
     assert Thread.holdsLock(this);
-    long leftNanos = leftNanos();
     become(
         state.phase() == Phase.PONDERS
-            ? pausedByDefault(state, leftNanos) // the strategy takes too long
-            : state.due(mayAsk(), leftNanos));
+            ? pausedByDefault() // the strategy takes too long
+            : state.due(mayAsk(), leftNanos()));
   }
 
   private @Nullable Runnable due() {
@@ -478,6 +478,7 @@ final class AcquireCall extends LocalQueue.Waiter {
     }
     return switch (state.phase()) {
       case OVER -> this::giveUp;
+      case PONDERS -> pondered == state.plan() ? null : this::ponder;
       case ASKS -> running == null && !context.closed.get() ? this::ask : null;
       default -> null;
     };
@@ -505,9 +506,15 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   /** Starts an attempt, under a new owner id, unless the call has ended. */
   private void attempt(Set<String> resources, List<String> wanted) {
-    Owner next = new Owner(context, wanted, nextOwner(), place(), request, mayPass());
-    if (!claimRun(next)) {
-      return;
+    Owner next;
+    synchronized (this) {
+      if (state.phase() != Phase.ASKS || !isOpen()) {
+        return;
+      }
+      started++;
+      String id = started == 1 ? owner : owner + "-" + started; // A1
+      next = new Owner(context, wanted, id, place(), request, mayPass());
+      running = next;
     }
     LeaseTerms terms = terms();
     long token = context.clock.nextToken();
@@ -524,7 +531,8 @@ final class AcquireCall extends LocalQueue.Waiter {
   }
 
   /** Returns true if others of its queue may take over its lease: one came before, or waits. */
-  private synchronized boolean mayPass() {
+  private boolean mayPass() {
+    assert Thread.holdsLock(this);
     return isQueued()
         && !isFair()
         && !isShared()
@@ -634,18 +642,6 @@ final class AcquireCall extends LocalQueue.Waiter {
     }
   }
 
-  /** Returns a unique owner id: that of the call, with a number from the second attempt on. */
-  private synchronized String nextOwner() {
-    started++;
-    return started == 1 ? owner : owner + "-" + started;
-  }
-
-  private synchronized boolean claimRun(Owner next) {
-    boolean asks = state.phase() == Phase.ASKS && isOpen();
-    running = asks ? next : running;
-    return asks;
-  }
-
   private void attempted(AttemptEnd outcome) {
     if (outcome.lease() != null) {
       ends(outcome.result());
@@ -683,52 +679,42 @@ final class AcquireCall extends LocalQueue.Waiter {
       context.queues.refused(this, outcome);
     }
     long leftNanos = leftNanos();
-    CallState next;
-    boolean asks;
     synchronized (this) {
       running = null;
       lastRefusal = outcome;
       failures[outcome.cause().ordinal()]++;
-      next = state.refused(outcome, leftNanos);
-      if (next.clockLearned() && !state.clockLearned()) {
-        restart(place());
+      CallState next = state.refused(outcome, leftNanos);
+      if (next.clockLearned() && !state.clockLearned() && place != null) {
+        place.restart();
       }
-      boolean ponders = next.phase() == Phase.PONDERS && state.phase() != Phase.PONDERS;
-      asks = ponders && asksStrategy();
-      become(ponders && !asks ? pausedByDefault(next, leftNanos) : next);
-    }
-    if (asks) {
-      ponder(next);
+      become(next);
     }
     drain();
   }
 
-  private static void restart(@Nullable QueuePlace place) {
-    if (place != null) {
-      place.restart();
-    }
-  }
-
-  /** Returns true if the call asks its strategy, which may block; else the default decides. */
-  private boolean asksStrategy() {
-    assert Thread.holdsLock(this);
-    boolean asks = !isStrategyBusy && context.pauses.mayBlock();
-    isStrategyBusy |= asks;
-    return asks;
-  }
-
-  private CallState pausedByDefault(CallState now, long leftNanos) {
+  private CallState pausedByDefault() {
     assert Thread.holdsLock(this);
     Cause cause = Objects.requireNonNull(lastRefusal).cause();
     long nanos = context.pauses.byDefaultNanos(failures[cause.ordinal()], cause);
-    return now.paused(now.plan(), nanos, leftNanos);
+    return state.paused(state.plan(), nanos, leftNanos());
   }
 
-  /** Asks the strategy on a callback thread, since it may block; the timer goes on. */
-  private void ponder(CallState asked) {
+  /**
+   * Has the pause chosen. The strategy of the user may block, so a callback thread asks it, while
+   * the timer goes on; as long as it is busy with an older question, the default one decides.
+   */
+  private void ponder() {
     Cause cause;
     int count;
+    int plan;
     synchronized (this) {
+      plan = state.plan();
+      pondered = plan;
+      if (isStrategyBusy || !context.pauses.mayBlock()) {
+        become(pausedByDefault());
+        return;
+      }
+      isStrategyBusy = true;
       cause = Objects.requireNonNull(lastRefusal).cause();
       count = failures[cause.ordinal()];
     }
@@ -739,7 +725,7 @@ final class AcquireCall extends LocalQueue.Waiter {
           event(
               now -> {
                 isStrategyBusy = false;
-                return now.paused(asked.plan(), nanos, leftNanos);
+                return now.paused(plan, nanos, leftNanos);
               });
         });
   }
