@@ -526,7 +526,7 @@ final class AcquireCall extends LocalQueue.Waiter {
       }
     }
     next.enter();
-    propose(next, resources, startNanos, context.settings.nodeTimeoutNanos());
+    propose(next, resources, startNanos, startNanos + context.settings.nodeTimeoutNanos());
     next.drain();
   }
 
@@ -541,14 +541,14 @@ final class AcquireCall extends LocalQueue.Waiter {
   }
 
   /** Adds the round that has begun, unless the attempt was ended since. */
-  private void propose(Owner next, Set<String> resources, long startNanos, long timeoutNanos) {
+  private void propose(Owner next, Set<String> resources, long startNanos, long endNanos) {
     long micros = context.clock.micros();
     synchronized (next) {
       if (next.tenure.round() > 0) {
         QueuePlace own = next.place;
         Ticket ticket = own == null ? null : own.ticket(next.tenure.token());
         NodeRequest grant = next.tenure.grant(next.names, next.id, ticket, micros);
-        next.add(new Attempt(next, resources, grant, startNanos, timeoutNanos));
+        next.add(new Attempt(next, resources, grant, startNanos, endNanos));
       }
     }
   }
@@ -562,9 +562,8 @@ final class AcquireCall extends LocalQueue.Waiter {
     private final Owner asking;
     private final Set<String> resources; // of the request, or the one to try of any
 
-    Attempt(
-        Owner owner, Set<String> resources, NodeRequest grant, long startNanos, long timeoutNanos) {
-      super(owner, grant, owner.tenure.round(), startNanos, timeoutNanos);
+    Attempt(Owner owner, Set<String> resources, NodeRequest grant, long startNanos, long endNanos) {
+      super(owner, grant, owner.tenure.round(), startNanos, endNanos);
       this.asking = owner;
       this.resources = resources;
     }
@@ -572,7 +571,7 @@ final class AcquireCall extends LocalQueue.Waiter {
     @Override
     @Nullable Runnable report(Turn decision) {
       if (decision.outcome() == Outcome.PROPOSED) {
-        propose(asking, resources, decidedNanos(), leftNanos());
+        propose(asking, resources, decidedNanos, endNanos);
       }
       Attempted attempted = decision.attempted();
       if (attempted == null) {

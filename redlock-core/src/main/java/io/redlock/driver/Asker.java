@@ -75,7 +75,7 @@ abstract class Asker extends Agenda.Item {
     final NodeRequest request;
     final int tag; // marks the answers
     final long startNanos;
-    private final long timeoutNanos; // after the start
+    final long endNanos; // of the wait for answers
 
     private final @Nullable Pending[] pending;
     private final @Nullable NodeReply[] replies;
@@ -84,7 +84,7 @@ abstract class Asker extends Agenda.Item {
     private boolean isSent; // to every node
     private boolean isOpen; // nothing has changed since it could not be decided
     private boolean isTimedOut;
-    private long decidedAfterNanos;
+    long decidedNanos; // when it was decided, on the monotonic clock
 
     private @Nullable Turn turn; // its decision
     private @Nullable Throwable failure; // why it ends without
@@ -92,14 +92,14 @@ abstract class Asker extends Agenda.Item {
 
     /**
      * @param startNanos the monotonic time before anything is sent
-     * @param timeoutNanos how long it waits for answers
+     * @param endNanos until when it waits for answers
      */
-    Round(Asker owner, NodeRequest request, int tag, long startNanos, long timeoutNanos) {
+    Round(Asker owner, NodeRequest request, int tag, long startNanos, long endNanos) {
       this.owner = owner;
       this.request = request;
       this.tag = tag;
       this.startNanos = startNanos;
-      this.timeoutNanos = timeoutNanos;
+      this.endNanos = endNanos;
       int nodes = owner.context.nodes.size();
       this.pending = new Pending[nodes];
       this.replies = new NodeReply[nodes];
@@ -172,7 +172,7 @@ abstract class Asker extends Agenda.Item {
 
     /** Returns the time until its timeout. */
     private long delayNanos(long nowNanos) {
-      return startNanos + timeoutNanos - nowNanos;
+      return endNanos - nowNanos;
     }
 
     /** Returns true if only what came of it is left to carry out. */
@@ -243,7 +243,7 @@ abstract class Asker extends Agenda.Item {
         }
         Turn decision = owner.tenure.decide(tag, nowNanos, nowWallMicros);
         if (decision.outcome() != Turn.Outcome.NOTHING) {
-          decidedAfterNanos = nowNanos - startNanos;
+          decidedNanos = nowNanos;
           turn = decision;
           decided(decision);
         }
@@ -257,16 +257,6 @@ abstract class Asker extends Agenda.Item {
           take(node, NodeReply.unreachable("not sent in time"));
         }
       }
-    }
-
-    /** Returns when the round was decided, on the monotonic clock. */
-    final long decidedNanos() {
-      return startNanos + decidedAfterNanos;
-    }
-
-    /** Returns the rest of its wait at its decision. */
-    final long leftNanos() {
-      return timeoutNanos - decidedAfterNanos;
     }
 
     /** Returns which operator set the names free, as an answer says; empty if none does. */
@@ -287,7 +277,7 @@ abstract class Asker extends Agenda.Item {
         Votes.NodeVote[] votes = new Votes.NodeVote[replies.length];
         for (int node = 0; node < replies.length; node++) {
           NodeReply reply = replies[node];
-          long nanos = reply == null ? decidedAfterNanos : tookNanos[node];
+          long nanos = reply == null ? decidedNanos - startNanos : tookNanos[node];
           String name = context.nodes.get(node).name();
           votes[node] = ReplyText.vote(name, reply, Duration.ofNanos(nanos), isTimedOut);
         }

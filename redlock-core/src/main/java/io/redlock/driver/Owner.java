@@ -561,7 +561,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
               lease.isShared()),
           next.tag(),
           next.startNanos(),
-          lease.owner.context.settings.nodeTimeoutNanos());
+          next.startNanos() + lease.owner.context.settings.nodeTimeoutNanos());
       this.lease = lease;
     }
 
