@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * The checked settings of a lock service, as numbers in the units of the arithmetic.
@@ -103,9 +104,10 @@ record Settings(
     }
     if (request.isUnlessHeld() && (request.isFair() || request.isAnyOf())) {
       problems.add(
-          "unlessHeld() with "
-              + (request.isFair() ? "fair()" : "anyOf()")
-              + ": it waits for nobody's turn and for no other name; leave one of them out");
+          text(
+              "unlessHeld() with %s: it waits for nobody's turn and for no other name;"
+                  + " leave one of them out",
+              request.isFair() ? "fair()" : "anyOf()"));
     }
     if (!request.note().isEmpty()) {
       HolderLabel.problemOfNote(request.note()).ifPresent(problems::add);
@@ -114,19 +116,14 @@ record Settings(
     request
         .waitUpTo()
         .filter(Duration::isNegative)
-        .ifPresent(
-            time ->
-                problems.add(
-                    "waitUpTo " + Brief.exact(time) + " is negative: zero means one attempt"));
+        .map(time -> text("waitUpTo %s is negative: zero means one attempt", Brief.exact(time)))
+        .ifPresent(problems::add);
     request
         .renewFor()
         .filter(time -> time.isNegative() || time.isZero())
-        .ifPresent(
-            time ->
-                problems.add(
-                    "renewFor "
-                        + Brief.exact(time)
-                        + " is not positive: give the longest time to hold"));
+        .map(Brief::exact)
+        .map(time -> text("renewFor %s is not positive: give the longest time to hold", time))
+        .ifPresent(problems::add);
     return problems;
   }
 
@@ -139,9 +136,10 @@ record Settings(
     }
     if (!isEncodable(name)) {
       return List.of(
-          "resource \""
-              + Brief.text(resource)
-              + "\" has half a surrogate pair, which UTF-8 cannot encode: choose another name");
+          text(
+              "resource \"%s\" has half a surrogate pair, which UTF-8 cannot encode: choose another"
+                  + " name",
+              Brief.text(resource)));
     }
     if (bytes > MAX_NAME_BYTES) {
       return List.of(
@@ -149,9 +147,9 @@ record Settings(
     }
     return name.startsWith(RESERVED_PREFIX)
         ? List.of(
-            "key "
-                + Brief.text(name)
-                + " begins with redlock:, which is reserved: choose another name")
+            text(
+                "key %s begins with redlock:, which is reserved: choose another name",
+                Brief.text(name)))
         : List.of();
   }
 
@@ -172,11 +170,9 @@ record Settings(
     }
     if (ttl.compareTo(Duration.ofMillis(maxTtlMillis)) > 0) {
       return List.of(
-          "ttl "
-              + Brief.exact(ttl)
-              + " is above maxTtl "
-              + Brief.exact(Duration.ofMillis(maxTtlMillis))
-              + ": shorten it, or raise maxTtl on every client");
+          text(
+              "ttl %s is above maxTtl %s: shorten it, or raise maxTtl on every client",
+              Brief.exact(ttl), Brief.exact(Duration.ofMillis(maxTtlMillis))));
     }
     List<String> problems = new ArrayList<>();
     long ttlMillis = ceilMillis(ttl);
@@ -186,22 +182,22 @@ record Settings(
             + minValidityNanos;
     if (lostNanos >= ttlMillis * 1_000_000) {
       problems.add(
-          "ttl "
-              + Brief.exact(ttl)
-              + " leaves no validity: drift allowance, loss margin and minimal validity"
-              + " take "
-              + Brief.exact(Duration.ofNanos(lostNanos))
-              + " of it; lengthen it");
+          text(
+              "ttl %s leaves no validity: drift allowance, loss margin and minimal validity take %s of"
+                  + " it; lengthen it",
+              Brief.exact(ttl), Brief.exact(Duration.ofNanos(lostNanos))));
     }
     if (nodeTimeoutNanos >= ttlMillis * 1_000_000 / 2) {
       problems.add(
-          "nodeTimeout "
-              + Brief.exact(Duration.ofNanos(nodeTimeoutNanos))
-              + " is not below half of ttl "
-              + Brief.exact(ttl)
-              + ": lengthen the ttl or shorten the timeout");
+          text(
+              "nodeTimeout %s is not below half of ttl %s: lengthen the ttl or shorten the timeout",
+              Brief.exact(Duration.ofNanos(nodeTimeoutNanos)), Brief.exact(ttl)));
     }
     return problems;
+  }
+
+  private static String text(String format, Object... values) {
+    return String.format(Locale.ROOT, format, values);
   }
 
   /** Throws if there is a problem; the message lists all. */
