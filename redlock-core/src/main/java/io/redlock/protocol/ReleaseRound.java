@@ -43,17 +43,13 @@ public record ReleaseRound(
   /** Returns the release after a node's answer. */
   public ReleaseRound answered(int node, NodeReply reply) {
     int bit = 1 << node;
-    return switch (reply.kind()) {
-      case RELEASED ->
-          new ReleaseRound(
-              quorum, targets, acknowledged | bit, repeated, ballot.with(node, Kind.RELEASED));
-      case NOT_HELD -> {
-        Kind counted = (repeated & bit) == 0 ? Kind.NOT_HELD : Kind.UNKNOWN;
-        yield new ReleaseRound(
-            quorum, targets, acknowledged | bit, repeated, ballot.with(node, counted));
-      }
-      default -> new ReleaseRound(quorum, targets, acknowledged, repeated | bit, ballot);
-    };
+    Kind kind = reply.kind();
+    if (kind != Kind.RELEASED && kind != Kind.NOT_HELD) {
+      return new ReleaseRound(quorum, targets, acknowledged, repeated | bit, ballot);
+    }
+    boolean isDoubtful = kind == Kind.NOT_HELD && (repeated & bit) != 0;
+    Ballot counted = ballot.with(node, isDoubtful ? Kind.UNKNOWN : kind);
+    return new ReleaseRound(quorum, targets, acknowledged | bit, repeated, counted);
   }
 
   /** Returns the release after the wait for its result; it is still sent to nodes that owe it. */
