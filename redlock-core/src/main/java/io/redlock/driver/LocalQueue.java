@@ -21,6 +21,7 @@ final class LocalQueue {
     final List<String> names; // which identify its queue
     final long startNanos; // since when it waits, on the monotonic clock
     volatile boolean blocks; // its caller's thread waits for it
+    @Nullable Line line; // in which it waits; guarded by the queues
 
     Waiter(Agenda agenda, LeaseRequest request, List<String> keys, long startNanos) {
       super(agenda);
@@ -64,34 +65,15 @@ final class LocalQueue {
     this.names = names;
   }
 
-  /** Returns the line of such calls; null if none waits. */
-  @Nullable Line line(Waiter call) {
-    return call.isShared() ? readers : writers;
-  }
-
   /** Adds a call to its line, and returns that. */
   Line join(Waiter call) {
-    Line known = line(call);
-    Line line = known == null ? new Line() : known;
+    Line known = call.isShared() ? readers : writers;
+    Line line = known == null ? new Line(call.isShared()) : known;
     line.waiting.add(call);
-    set(call, line); // last: a line without a head is none
+    call.line = line;
+    readers = line.isShared ? line : readers; // last: a line without a head is none
+    writers = line.isShared ? writers : line;
     return line;
-  }
-
-  /** Removes a call from its line. */
-  void leave(Waiter call) {
-    Line line = line(call);
-    if (line != null && line.waiting.remove(call) && line.waiting.isEmpty()) {
-      set(call, null);
-    }
-  }
-
-  private void set(Waiter call, @Nullable Line line) {
-    if (call.isShared()) {
-      readers = line;
-    } else {
-      writers = line;
-    }
   }
 
   /** Returns true if nobody waits, and nothing is leased. */
@@ -119,12 +101,28 @@ final class LocalQueue {
 
   /** Calls that ask one after the other; shared ones, once one was granted, together. */
   final class Line {
+    private final boolean isShared;
     final Set<Waiter> waiting = new LinkedHashSet<>(2);
     private @Nullable Queue<Waiter> opened; // those to be called, if all may ask
     boolean isHandedOn; // a thread calls its heads
     private boolean hasMoved; // its head has not been called yet
     long delayNanos;
     @Nullable AttemptEnd refusal; // of the last attempt, if it failed
+
+    private Line(boolean isShared) {
+      this.isShared = isShared;
+    }
+
+    /** Removes a call, and returns the queue. */
+    LocalQueue leave(Waiter call) {
+      waiting.remove(call);
+      call.line = null;
+      if (waiting.isEmpty()) {
+        readers = isShared ? null : readers;
+        writers = isShared ? writers : null;
+      }
+      return LocalQueue.this;
+    }
 
     /** Returns the call that has waited longest. Takes no memory. */
     @Nullable Waiter head() {

@@ -63,30 +63,24 @@ final class LocalQueues {
     return line.mayAsk(call);
   }
 
-  private @Nullable Line line(Waiter call) {
-    assert Thread.holdsLock(this);
-    LocalQueue queue = queues.get(call.names);
-    return queue == null ? null : queue.line(call);
-  }
-
   /**
    * Returns true if this service has no exclusive lease on the resource, and the call is the head
    * of its queue, or is shared as the last lease was.
    */
   synchronized boolean mayAsk(Waiter call) {
-    Line line = line(call);
+    Line line = call.line;
     return line != null && line.mayAsk(call);
   }
 
   /** Returns true if the call is the head of its line. */
   synchronized boolean isHead(Waiter call) {
-    Line line = line(call);
+    Line line = call.line;
     return line != null && line.head() == call;
   }
 
   /** Records the failed attempt of a call that might ask. */
   synchronized void refused(Waiter call, AttemptEnd refusal) {
-    Line line = line(call);
+    Line line = call.line;
     if (line != null) {
       line.refuse(refusal);
     }
@@ -94,7 +88,7 @@ final class LocalQueues {
 
   /** Returns the last attempt of its line; null if it succeeded, or if there was none. */
   synchronized @Nullable AttemptEnd refusal(Waiter call) {
-    Line line = line(call);
+    Line line = call.line;
     return line == null ? null : line.refusal;
   }
 
@@ -102,16 +96,15 @@ final class LocalQueues {
   void leave(Waiter call) {
     Line line;
     synchronized (this) {
-      LocalQueue queue = queues.get(call.names);
-      line = queue == null ? null : queue.line(call);
-      if (queue == null || line == null) {
+      line = call.line;
+      if (line == null) {
         return;
       }
       if (line.head() == call) {
         line.move(0); // first: what follows may take memory
       }
-      queue.leave(call);
-      if (queue.line(call) == null) {
+      LocalQueue queue = line.leave(call);
+      if (line.waiting.isEmpty()) {
         for (String name : call.choices()) {
           forget(name, queue);
         }
@@ -134,7 +127,7 @@ final class LocalQueues {
 
   /** Returns true if others wait behind this call. */
   synchronized boolean isFollowed(Waiter call) {
-    Line line = line(call);
+    Line line = call.line;
     return line != null && line.waiting.size() > 1;
   }
 
