@@ -8,6 +8,7 @@ import io.redlock.RetryStrategy.Cause;
 import io.redlock.WaitStatus;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.Deadline;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.LookRound;
 import io.redlock.protocol.Turn;
@@ -599,7 +600,8 @@ final class AcquireCall extends LocalQueue.Waiter {
           resources,
           token,
           round.token(),
-          new HeldLease.Beginning(round.terms(), round.startNanos(), round.startWallMicros()));
+          round.terms(),
+          new Deadline(round.startNanos(), round.startWallMicros()));
     }
 
     @Override

@@ -40,7 +40,8 @@ final class HeldLease extends Owner.Held {
   private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
   private boolean holdsUp = true; // used by the reports of its end only
-  private @Nullable Beginning beginning; // guarded by owner; null once its holder has it
+  private final LeaseTerms terms; // of its renewals
+  private @Nullable Deadline since; // guarded by owner; it is held; null once its holder has it
   private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
   private boolean isTold; // guarded by owner; who asks from then on passes the end on
   private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
@@ -52,16 +53,11 @@ final class HeldLease extends Owner.Held {
   int reads;
 
   /**
-   * The time from which the longest hold of a lease counts.
-   *
-   * @param terms of its renewals
-   */
-  record Beginning(LeaseTerms terms, long nanos, long wallMicros) {}
-
-  /**
    * Creates a lease of an owner.
    *
    * @param resources what it holds, of what the request names
+   * @param terms of its renewals
+   * @param since from when its longest hold counts
    */
   HeldLease(
       Owner owner,
@@ -70,14 +66,16 @@ final class HeldLease extends Owner.Held {
       Set<String> resources,
       long token,
       long ownerToken,
-      Beginning beginning) {
+      LeaseTerms terms,
+      Deadline since) {
     super(owner, listeners);
     this.context = owner.context;
     this.request = request;
     this.resources = resources;
     this.token = token;
     this.ownerToken = ownerToken;
-    this.beginning = beginning;
+    this.terms = terms;
+    this.since = since;
     this.startNanos = context.ticker.monotonicNanos();
   }
 
@@ -93,14 +91,14 @@ final class HeldLease extends Owner.Held {
    * Creates the lease of the call to which this one may be passed on; null if its terms differ, or
    * the masters would show another note.
    */
-  @Nullable HeldLease next(LeaseRequest call, Listeners itsListeners, LeaseTerms terms) {
+  @Nullable HeldLease next(LeaseRequest call, Listeners itsListeners, LeaseTerms itsTerms) {
     if (!call.ttl().equals(request.ttl()) || !call.note().equals(request.note())) {
       return null; // P3
     }
-    Beginning now =
-        new Beginning(terms, context.ticker.monotonicNanos(), context.ticker.wallMicros());
+    Deadline now = new Deadline(context.ticker.monotonicNanos(), context.ticker.wallMicros());
+    Set<String> all = call.resources();
     HeldLease next =
-        new HeldLease(owner, call, itsListeners, call.resources(), token + 1, ownerToken, now);
+        new HeldLease(owner, call, itsListeners, all, token + 1, ownerToken, itsTerms, now);
     next.queue = queue;
     return next;
   }
@@ -113,18 +111,16 @@ final class HeldLease extends Owner.Held {
    */
   boolean begin() {
     synchronized (owner) {
-      Beginning acquired = beginning;
-      if (acquired != null && isValid()) {
+      Deadline from = since;
+      if (from != null && isValid()) {
         long holdNanos = request.renewFor().map(Settings::saturatedNanos).orElse(0L);
         if (holdNanos > 0) {
-          owner.tenure.renew(
-              acquired.terms(),
-              Deadline.after(acquired.nanos(), acquired.wallMicros(), holdNanos),
-              startNanos);
+          Deadline until = Deadline.after(from.nanos(), from.wallMicros(), holdNanos);
+          owner.tenure.renew(terms, until, startNanos);
         }
-        beginning = null;
+        since = null;
       }
-      return beginning == null;
+      return since == null;
     }
   }
 
@@ -248,7 +244,7 @@ final class HeldLease extends Owner.Held {
     boolean isHeld;
     boolean isOffered;
     synchronized (owner) {
-      isHeld = beginning == null;
+      isHeld = since == null;
       isOffered = isReleased() && owner.tenure.phase() == Tenure.Phase.HOLDING;
     }
     try {
