@@ -4,10 +4,8 @@ import io.redlock.protocol.LookRound;
 import io.redlock.spi.NodeRequest;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
-import java.util.stream.Collectors;
 
 /**
  * The names of a call that wants any one of several, and what the call knows about them. It goes
@@ -96,11 +94,9 @@ final class NameChoice {
     for (int i = order.size() - 1; i > 0; i--) {
       order.add(order.remove(random.nextInt(i + 1)));
     }
-    Map<Boolean, List<Integer>> taken =
-        order.stream().collect(Collectors.partitioningBy(name -> isTakenHere.test(keys.get(name))));
-    order.clear();
-    order.addAll(taken.getOrDefault(false, List.of()));
-    order.addAll(taken.getOrDefault(true, List.of()));
+    List<Integer> takenHere = new ArrayList<>();
+    order.removeIf(name -> isTakenHere.test(keys.get(name)) && takenHere.add(name));
+    order.addAll(takenHere);
   }
 
   /** Returns the next step of the pass. */

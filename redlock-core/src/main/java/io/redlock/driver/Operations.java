@@ -41,12 +41,8 @@ final class Operations implements RedlockOperations {
 
   @Override
   public boolean isAvailable() {
-    List<NodeStatus> nodes = nodes();
-    int up = 0;
-    for (int node = 0; node < nodes.size(); node++) {
-      up |= QuorumWatch.grants(nodes.get(node)) ? 1 << node : 0;
-    }
-    return context.quorum.isReachedBy(up);
+    NodeStatus[] nodes = nodes().toArray(NodeStatus[]::new);
+    return context.quorum.isReachedBy(QuorumWatch.granting(nodes));
   }
 
   @Override

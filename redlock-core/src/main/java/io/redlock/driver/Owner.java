@@ -412,7 +412,10 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   public void onReply(int node, NodeReply reply) {
     ReleaseRound now;
     try {
-      now = book(node, reply);
+      synchronized (this) {
+        tenure.released(node, reply, context.ticker.monotonicNanos());
+        now = round();
+      }
     } catch (RuntimeException | Error e) {
       lost(node);
       drain();
@@ -422,11 +425,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     if (now.isComplete() || now.owes(node)) {
       drain();
     }
-  }
-
-  private synchronized ReleaseRound book(int node, NodeReply reply) {
-    tenure.released(node, reply, context.ticker.monotonicNanos());
-    return round();
   }
 
   /** Returns the rest of the wait for the result of the release. */

@@ -27,7 +27,7 @@ final class QuorumWatch {
   synchronized @Nullable String changed(int node, NodeStatus status) {
     nodes[node] = status;
     boolean before = isReached;
-    isReached = quorum.isReachedBy(up());
+    isReached = quorum.isReachedBy(granting(nodes));
     if (before == isReached) {
       return null;
     }
@@ -47,17 +47,18 @@ final class QuorumWatch {
     return wasLost ? "A majority of masters grants leases again" : null;
   }
 
-  private int up() {
-    int up = 0;
+  /** Returns the nodes that grant, as bits; one of which nothing is known does not. */
+  static int granting(@Nullable NodeStatus... nodes) {
+    int granting = 0;
     for (int node = 0; node < nodes.length; node++) {
       NodeStatus status = nodes[node];
-      up |= status != null && grants(status) ? 1 << node : 0;
+      granting |= status != null && grants(status) ? 1 << node : 0;
     }
-    return up;
+    return granting;
   }
 
   /** Returns true if the node votes, and nothing is known that keeps it from granting. */
-  static boolean grants(NodeStatus node) {
+  private static boolean grants(NodeStatus node) {
     return node.state() == State.UP && node.reason().isEmpty();
   }
 }
