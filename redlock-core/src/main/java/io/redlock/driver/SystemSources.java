@@ -13,6 +13,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor.DiscardPolicy;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -22,6 +23,8 @@ import org.jspecify.annotations.Nullable;
 final class SystemSources {
 
   private static final Ticker TICKER = Ticker.system();
+  private static final AtomicInteger OPEN = new AtomicInteger(); // lock services in real time
+  private static final int MANY = 32;
 
   private SystemSources() {}
 
@@ -29,7 +32,13 @@ final class SystemSources {
     return TICKER;
   }
 
+  /** Returns a scheduler for one lock service. */
   static Scheduler scheduler() {
+    int open = OPEN.incrementAndGet();
+    if (open % MANY == 0) {
+      Log.LOG.warn(
+          "{} lock services are open in this process: one serves all threads and resources", open);
+    }
     return new SingleThread(LibraryThread.named("redlock-scheduler"));
   }
 
@@ -142,6 +151,7 @@ final class SystemSources {
 
     @Override
     public void close() {
+      OPEN.decrementAndGet();
       executor.shutdownNow();
     }
   }

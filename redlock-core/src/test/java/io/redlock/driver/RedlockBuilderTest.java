@@ -125,6 +125,18 @@ class RedlockBuilderTest {
   }
 
   @Test
+  void manyServicesInOneProcessAreWarnedOf() {
+    List<Redlock> services = new ArrayList<>();
+    for (int i = 0; i < 32; i++) {
+      services.add(RedlockBuilder.over(nodes("a", "b", "c")).build());
+    }
+    services.forEach(Redlock::close);
+    assertEquals(
+        List.of("N lock services are open in this process: one serves all threads and resources"),
+        log.newWarnings().stream().map(line -> line.replaceFirst("\\d+", "N")).toList());
+  }
+
+  @Test
   void settingsAreTakenTogether() {
     SettingValues values = new SettingValues();
     values.set(Setting.KEY_PREFIX, "x:");
