@@ -22,6 +22,9 @@ public record Audited(
     @Nullable Verdict verdict,
     @Nullable NodeReply failure) {
 
+  static final String UNCHECKED =
+      "its clock cannot be checked until the clocks of a quorum of nodes agree";
+
   /** Returns the master's name. */
   public String name() {
     return node.name();
@@ -45,6 +48,11 @@ public record Audited(
   /** Returns true if this is the verdict. */
   public boolean stands(Verdict.Stand stand) {
     return verdict != null && verdict.stand() == stand;
+  }
+
+  /** Returns true if the clocks of a quorum agree with its own: then new data can be dated. */
+  boolean hasCheckedClock() {
+    return surroundings().beyondSkewMicros().isPresent(); // N1
   }
 
   /** Returns the write of a mark; one of new data is dated later if its clock may be wrong (N1). */

@@ -240,8 +240,8 @@ public record Founding(
         return "its set is being founded by somebody: run the command again in a minute";
       }
     }
-    if (!isServing(node, set) && master.surroundings().beyondSkewMicros().isEmpty()) {
-      return "its clock cannot be checked until the clocks of a quorum of nodes agree";
+    if (!isServing(node, set) && !master.hasCheckedClock()) {
+      return Audited.UNCHECKED;
     }
     return replaced.containsKey(node.name()) ? use(node, known.beside()) : "";
   }

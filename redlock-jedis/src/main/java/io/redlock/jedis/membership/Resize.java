@@ -326,6 +326,9 @@ public record Resize(
     }
     Agreement agreement = sets.agreement(let.serves());
     BirthMark old = target.node().member();
+    if (old == null && !target.hasCheckedClock()) {
+      throw new Stopped(target, Audited.UNCHECKED);
+    }
     BirthMark mark =
         old == null
             ? BirthMark.fresh(

@@ -1,17 +1,26 @@
 package io.redlock.jedis.membership;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Reached;
 import io.redlock.jedis.membership.MasterChange.Role;
+import io.redlock.jedis.membership.Membership.Advice;
 import io.redlock.jedis.membership.Operation.Step;
+import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.scenes.Scenes;
+import io.redlock.spi.Quorum;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** The steps of a change without interruption; the explorer searches all others. */
@@ -20,6 +29,32 @@ class MasterChangeTest {
   @TestFactory
   Stream<DynamicTest> scenes() {
     return Scenes.of("jedis/membership/MasterChange.txt", Life::new);
+  }
+
+  @Test
+  void masterThatLostItsDataIsNotMarkedWhileNoClocksAgree() {
+    List<Membership.Node> nodes = new ArrayList<>();
+    for (String name : List.of("a", "b", "c", "d")) {
+      AuditedMaster master = new AuditedMaster("run" + name, "repl" + name);
+      if (name.equals("a") || name.equals("b")) {
+        master.birth =
+            Marks.founded(master.run, master.repl, 0, true, List.of("a", "b", "c")).toString();
+      }
+      nodes.add(Membership.Node.of(name, master.audit(1_700_000_000_000_000L)));
+    }
+    Surroundings unchecked =
+        new Surroundings(0, false, OptionalLong.empty(), 0, new Advice.Keep(), "");
+    Quorum quorum = Quorum.of(List.of("a", "b", "c"), List.of("a", "b", "c", "d"));
+    Step step =
+        new Resize(Command.PREPARE, quorum, Marks.GUARDED, Set.of(), "", "new")
+            .next(
+                Marks.read(nodes).stream()
+                    .map(each -> new Audited(each.index(), each.node(), unchecked, null, null))
+                    .toList(),
+                Marks.knowing(Operation.Progress.NONE, 4));
+    assertEquals(
+        Set.of("its clock cannot be checked until the clocks of a quorum of nodes agree"),
+        Set.copyOf(assertInstanceOf(Step.Refuse.class, step).reasons().values()));
   }
 
   private static final class Life extends Scenes.Teller {
