@@ -371,13 +371,12 @@ public class NodeModel {
 
   private NodeReport report(Cell cell, Standing standing, long nowMicros) {
     long nowMillis = millis(nowMicros);
-    List<String> waiters = cell.queue().stream().map(Place::waiter).toList();
     return new NodeReport( // X1
         cell.isFree() ? null : cell.value(),
         cell.isFree() ? -1 : cell.remainingMillis(nowMillis),
         cell.counter(),
-        Math.min(waiters.size(), NodeReport.MOST_COUNTED),
-        waiters.subList(0, Math.min(waiters.size(), NodeReport.MOST_WAITERS)),
+        Math.min(cell.queue().size(), NodeReport.MOST_COUNTED),
+        cell.queue().stream().limit(NodeReport.MOST_WAITERS).map(Place::waiter).toList(),
         isFar(cell.counter(), nowMicros) ? FAR : doubt(standing),
         Math.min(cell.readers().size(), NodeReport.MOST_COUNTED),
         cell.readers().stream()

@@ -171,16 +171,13 @@ abstract class MachineShell<M extends MachineShell.Machine> {
   }
 
   private void tick(long dueNanos) {
-    lock.lock();
-    try {
-      if (dueNanos != tickNanos) {
-        return;
-      }
-      tickNanos = LaneTicks.NEVER;
-    } finally {
-      lock.unlock();
-    }
-    event(Machine::tick);
+    event(
+        (each, nowNanos) -> {
+          if (dueNanos == tickNanos) { // else it was planned anew
+            tickNanos = LaneTicks.NEVER;
+            each.tick(nowNanos);
+          }
+        });
   }
 
   /** Does what was left undone. Called about once a second. */
