@@ -113,17 +113,17 @@ public final class ReplyMapper {
    * blank; else −1.
    */
   private static int endOf(String word, byte[] text, byte[] token) {
-    int begin = word.length() + 1;
-    int end = begin + token.length;
-    if (text.length < end || (text.length > end && text[end] != ' ')) {
+    int blank = word.length();
+    int end = blank + 1 + token.length;
+    if (text.length < end || text[blank] != ' ' || (text.length > end && text[end] != ' ')) {
       return -1;
     }
-    for (int i = 0; i < begin; i++) {
-      if (text[i] != (i < word.length() ? word.charAt(i) : ' ')) {
+    for (int i = 0; i < blank; i++) {
+      if (text[i] != word.charAt(i)) {
         return -1;
       }
     }
-    return Arrays.equals(text, begin, end, token, 0, token.length) ? end : -1;
+    return Arrays.equals(text, blank + 1, end, token, 0, token.length) ? end : -1;
   }
 
   /**

@@ -4,6 +4,7 @@ import io.redlock.jedis.membership.BirthMark;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeRequest;
 import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Turns requests into script calls, once for all lanes of a lock service. Thread-safe. */
@@ -85,6 +86,7 @@ public final class RequestEncoder {
 
   private Invocation invocation(NodeRequest request) {
     Script script = script(request);
+    Owner owner = owner(request);
     List<String> seen = request instanceof NodeRequest.Free free ? free.seen() : List.of();
     int keys = request.names().size() * script.keys.length + Math.min(1, script.guards);
     Argument[] words = new Argument[1 + keys + script.words.length + seen.size()];
@@ -100,12 +102,12 @@ public final class RequestEncoder {
       words[size++] = BIRTH;
     }
     for (String word : script.words) {
-      words[size++] = word(word, request);
+      words[size++] = word(word, request, owner);
     }
     for (String value : seen) {
       words[size++] = Argument.of(value);
     }
-    return new Invocation(script, request, owner(request).tokenWord, words);
+    return new Invocation(script, request, owner.tokenWord, words);
   }
 
   private static Script script(NodeRequest request) {
@@ -129,12 +131,11 @@ public final class RequestEncoder {
   }
 
   /** Returns what a request says in place of a word of its script. */
-  private Argument word(String word, NodeRequest request) {
-    NodeRequest.Ticket ticket = request.ticket();
+  private Argument word(String word, NodeRequest request, Owner owner) {
     return switch (word) {
-      case "value" -> owner(request).valueWord;
+      case "value" -> owner.valueWord;
       case "owner" -> Argument.of(request.owner());
-      case "token" -> owner(request).tokenWord;
+      case "token" -> owner.tokenWord;
       case "ttl" -> ttl(request.ttlMillis());
       case "retention" -> retentionMillis;
       case "skew" -> skewMicros;
@@ -142,12 +143,19 @@ public final class RequestEncoder {
       case "sent" -> Argument.of(request.sentMicros());
       case "last" ->
           request instanceof NodeRequest.Release release && !release.last() ? Argument.EMPTY : YES;
-      case "waiter" -> ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter());
-      case "ticket" -> Argument.of(ticket == null ? 0 : ticket.micros());
-      case "life" -> Argument.of(ticket == null ? 0 : ticket.lifeMillis());
+      case "waiter" -> ofTicket(request, Argument.EMPTY, ticket -> Argument.of(ticket.waiter()));
+      case "ticket" -> ofTicket(request, Argument.of(0), ticket -> Argument.of(ticket.micros()));
+      case "life" -> ofTicket(request, Argument.of(0), ticket -> Argument.of(ticket.lifeMillis()));
       case "buried" -> Argument.of(((NodeRequest.Free) request).buried());
       default -> throw new IllegalStateException(word);
     };
+  }
+
+  /** Returns a word of the caller's ticket, or that in its place if there is none. */
+  private static Argument ofTicket(
+      NodeRequest request, Argument none, Function<NodeRequest.Ticket, Argument> word) {
+    NodeRequest.Ticket ticket = request.ticket();
+    return ticket == null ? none : word.apply(ticket);
   }
 
   private NameKeys keys(String name) {
