@@ -139,16 +139,12 @@ final class AcquireCall extends LocalQueue.Waiter {
   }
 
   private Duration sinceStart() {
-    return Duration.ofNanos(sinceStartNanos());
-  }
-
-  private long sinceStartNanos() {
-    return context.ticker.monotonicNanos() - startNanos;
+    return Duration.ofNanos(context.ticker.monotonicNanos() - startNanos);
   }
 
   /** Returns the rest of its wait. */
   private long leftNanos() {
-    return maxWaitNanos - sinceStartNanos();
+    return maxWaitNanos - (context.ticker.monotonicNanos() - startNanos);
   }
 
   /** Starts, and waits for the result; an interrupt cancels the call. */
@@ -302,10 +298,13 @@ final class AcquireCall extends LocalQueue.Waiter {
     boolean isHeld = with != null && with.lease().isPresent();
     if (!isHeld && last != null) {
       last.end();
-    } else if (!isHeld) {
-      removeTickets();
+    } else if (!isHeld && place != null) { // else its owner has done so or will
+      place.removeTickets(context.nodes, keys, 0);
     }
-    leave();
+    if (place != null) {
+      context.fairWaiters.leave(place);
+    }
+    context.queues.leave(this);
     if (with != null) {
       result.complete(with);
       if (isHeld && isShared()) {
@@ -315,20 +314,6 @@ final class AcquireCall extends LocalQueue.Waiter {
         why instanceof RuntimeException ? why : new IllegalStateException(why))) {
       reportGivingUp();
     }
-  }
-
-  /** Removes its tickets from the nodes, unless its owner has done so or will. */
-  private void removeTickets() {
-    if (place != null) {
-      place.removeTickets(context.nodes, keys);
-    }
-  }
-
-  private void leave() {
-    if (place != null) {
-      context.fairWaiters.leave(place);
-    }
-    context.queues.leave(this);
   }
 
   /** Returns its place in the nodes' queues; null if it has none. */

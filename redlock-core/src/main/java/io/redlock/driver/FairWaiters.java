@@ -1,8 +1,8 @@
 package io.redlock.driver;
 
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 final class FairWaiters {
 
   private final Supplier<String> ids;
-  private final Map<Long, IntConsumer> waiting = new HashMap<>(); // guarded by this
-  private @Nullable String client; // guarded by this; drawn for the first call
+  private final Map<Long, IntConsumer> waiting = new TreeMap<>(); // guarded by this
+  private volatile @Nullable String client; // written under this; drawn for the first call
   private long numbers; // guarded by this
 
   FairWaiters(Supplier<String> ids) {
@@ -24,7 +24,7 @@ final class FairWaiters {
 
   /** Returns a place for a call. */
   QueuePlace place(boolean waits, boolean isShared) {
-    String known = client();
+    String known = client;
     String drawn = known == null ? ids.get() : known; // user code, which may block
     synchronized (this) {
       if (client == null) {
@@ -39,10 +39,6 @@ final class FairWaiters {
     if (place.waits()) {
       waiting.put(place.number(), call);
     }
-  }
-
-  private synchronized @Nullable String client() {
-    return client;
   }
 
   synchronized void leave(QueuePlace place) {
@@ -64,11 +60,7 @@ final class FairWaiters {
   void listening(int node) {
     List<IntConsumer> all;
     synchronized (this) {
-      all =
-          waiting.entrySet().stream()
-              .sorted(Map.Entry.comparingByKey())
-              .map(Map.Entry::getValue)
-              .toList();
+      all = List.copyOf(waiting.values());
     }
     all.forEach(call -> call.accept(node));
   }

@@ -20,7 +20,6 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Ticker;
 import io.redlock.text.Brief;
 import java.time.Duration;
@@ -328,7 +327,8 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     }
     drain();
     if (isReleased && place != null) {
-      place.removeTickets(context.nodes, names); // its caller first went on, and has given up now
+      // Its caller first went on, and has given up now.
+      place.removeTickets(context.nodes, names, 0);
     }
   }
 
@@ -342,11 +342,11 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   }
 
   private void release(long nowNanos) {
-    boolean isLast;
+    NodeRequest.Release begun;
     int targets;
     synchronized (this) {
-      isLast = tenure.isLast();
-      release = tenure.release(names, id, place == null ? null : place.ticket());
+      begun = tenure.release(names, id, place == null ? null : place.ticket());
+      release = begun;
       targets = tenure.beginRelease(nowNanos);
       releaseEndNanos = nowNanos + context.settings.nodeTimeoutNanos();
     }
@@ -358,9 +358,8 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       sent = round();
     }
     tell(sent);
-    Ticket ticket = isLast && place != null ? place.forgetTicket() : null;
-    if (ticket != null) {
-      QueuePlace.removeTickets(context.nodes, names, ticket, targets);
+    if (begun.last() && place != null) {
+      place.removeTickets(context.nodes, names, targets);
     }
   }
 

@@ -87,16 +87,15 @@ final class QueuePlace {
     return ticket;
   }
 
-  /** Removes the tickets on all nodes. One whose removal is lost expires by itself. */
-  void removeTickets(List<LockNode> nodes, List<String> names) {
+  /**
+   * Removes the tickets on all nodes but these, given as bits. One whose removal is lost expires by
+   * itself.
+   */
+  void removeTickets(List<LockNode> nodes, List<String> names, int butNot) {
     Ticket ticket = forgetTicket();
-    if (ticket != null) {
-      removeTickets(nodes, names, ticket, 0);
+    if (ticket == null) {
+      return;
     }
-  }
-
-  /** Removes a ticket on all nodes but these, given as bits. */
-  static void removeTickets(List<LockNode> nodes, List<String> names, Ticket ticket, int butNot) {
     NodeRequest removal = new NodeRequest.RemoveTicket(names, ticket);
     for (int node = 0; node < nodes.size(); node++) {
       if ((butNot & 1 << node) == 0) { // Q3

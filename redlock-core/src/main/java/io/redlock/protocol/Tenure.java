@@ -576,11 +576,6 @@ public final class Tenure {
     return renewal != null && renewal.until().nanos() - nowNanos <= 0;
   }
 
-  /** Returns true if no request of the caller follows the release. */
-  public boolean isLast() {
-    return isLast;
-  }
-
   /**
    * Returns how long the keys of its lost lease may stay. The monotonic clock decides, so that a
    * wall clock that is set forward does not shorten the time to stop.

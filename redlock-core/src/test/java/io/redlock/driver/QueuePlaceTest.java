@@ -85,24 +85,25 @@ class QueuePlaceTest {
   @Test
   void placeIsWithdrawnOnAllNodesOnce() {
     Ticket ticket = place.ticket(100);
-    place.removeTickets(nodes, NAMES);
+    place.removeTickets(nodes, NAMES, 0);
     for (ScriptedNode node : bed.nodes) {
       assertEquals(List.of(new RemoveTicket(NAMES, ticket)), node.asked(RemoveTicket.class));
       node.answer(RemoveTicket.class, Bed.yes(new RemoveTicket(NAMES, ticket)));
     }
-    place.removeTickets(nodes, NAMES);
+    place.removeTickets(nodes, NAMES, 0);
     assertEquals(3, bed.asked(RemoveTicket.class));
   }
 
   @Test
   void placeThatStandsNowhereIsNotWithdrawn() {
-    place.removeTickets(nodes, NAMES);
+    place.removeTickets(nodes, NAMES, 0);
     assertEquals(0, bed.asked(RemoveTicket.class));
   }
 
   @Test
   void nodesThatGetAReleaseGetNoWithdrawal() {
-    QueuePlace.removeTickets(nodes, NAMES, place.ticket(100), 0b101);
+    place.ticket(100);
+    place.removeTickets(nodes, NAMES, 0b101);
     assertEquals(List.of("b RemoveTicket"), bed.journal);
   }
 }

@@ -208,7 +208,7 @@ class TenureTest {
     }
 
     private void release(int targets) {
-      came.add("release to " + Told.nodes(targets) + (tenure.isLast() ? ", the last" : ""));
+      came.add("release to " + Told.nodes(targets) + (tenure.isLast ? ", the last" : ""));
     }
 
     private void due() {
