@@ -30,7 +30,7 @@ final class NameChoice {
   enum Step {
     /** Try {@link #current()}. */
     TRY,
-    /** Look at the names of {@link #toLookAt()}. */
+    /** Look at the names of {@link #keysToLookAt}. */
     LOOK,
     /** All names have been found taken. */
     OVER
@@ -140,7 +140,7 @@ final class NameChoice {
   }
 
   /** Returns the next names to look at, as numbers. */
-  List<Integer> toLookAt() {
+  private List<Integer> toLookAt() {
     return order.stream().filter(name -> names[name] == Name.UNKNOWN).limit(lookedAt).toList();
   }
 
@@ -149,11 +149,7 @@ final class NameChoice {
     return toLookAt().stream().map(keys::get).toList();
   }
 
-  String key(int name) {
-    return keys.get(name);
-  }
-
-  /** Records what a look at the names of {@link #toLookAt} has shown. */
+  /** Records what a look at the names of {@link #keysToLookAt} has shown. */
   void looked(LookRound look, long nowNanos) {
     List<Integer> numbers = toLookAt();
     for (int i = 0; i < numbers.size(); i++) {

@@ -90,8 +90,7 @@ class NameChoiceTest {
           yield "try " + choice.current();
         }
         case LOOK -> {
-          List<String> names =
-              choice.toLookAt().stream().map(number -> name(choice.key(number))).toList();
+          List<String> names = choice.keysToLookAt().stream().map(Life::name).toList();
           yield "look at "
               + (names.size() > 10 ? names.size() + " names" : String.join(" ", names));
         }
@@ -106,8 +105,8 @@ class NameChoiceTest {
     private void look(List<String> states) {
       List<Long> one = new ArrayList<>();
       List<Long> other = new ArrayList<>();
-      for (int number : choice.toLookAt()) {
-        long held = held(name(choice.key(number)), states);
+      for (String key : choice.keysToLookAt()) {
+        long held = held(name(key), states);
         one.add(held == DOUBTFUL ? FREE : held);
         other.add(held == DOUBTFUL ? 5_000 : held);
       }
