@@ -399,11 +399,6 @@ final class HeldLease extends Owner.Held {
     }
   }
 
-  /** Returns the value of its keys on the nodes. */
-  String owner() {
-    return owner.id;
-  }
-
   @Override
   public void close() {
     releasing();

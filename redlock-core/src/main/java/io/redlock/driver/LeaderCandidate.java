@@ -344,7 +344,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
       current = lease;
     }
     if (current != null) {
-      return Optional.of(HolderLabel.of(current.owner()))
+      return Optional.of(HolderLabel.of(current.owner.id))
           .filter(label -> isLeader() && !label.isEmpty());
     }
     return last == null ? Optional.empty() : last.refusedBy();

@@ -79,9 +79,7 @@ public record ReleaseRound(
 
   /** Returns true if the result is settled, or if every target has answered at least once. */
   public boolean isSettled() {
-    return quorum.isReachedBy(ballot.set(Ballot.RELEASED))
-        || quorum.isRuledOutBy(ballot.set(Ballot.NOT_HELD))
-        || (targets & ~(acknowledged | repeated)) == 0;
+    return known() != Known.UNCONFIRMED || (targets & ~(acknowledged | repeated)) == 0;
   }
 
   /** Returns the result, as far as it is known. */
