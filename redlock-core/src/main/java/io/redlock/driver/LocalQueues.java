@@ -246,44 +246,27 @@ final class LocalQueues {
     }
   }
 
-  /** Calls the heads of a line that has moved, unless another thread does. */
+  /** Calls the heads of a line that has moved, one after the other, unless another thread does. */
   private void handOn(@Nullable Line line) {
-    if (line == null || !claim(line)) {
-      return;
-    }
-    boolean isDone = false;
-    try {
-      while (callNext(line)) {}
-      isDone = true;
-    } finally {
-      if (!isDone) {
+    while (line != null) {
+      Waiter next;
+      long delayNanos;
+      synchronized (this) {
+        next = line.isHandedOn ? null : line.next();
+        if (next == null) {
+          return;
+        }
+        line.isHandedOn = true;
+        delayNanos = line.delayNanos;
+      }
+      try {
+        next.proceed(delayNanos);
+      } finally {
         synchronized (this) {
           line.isHandedOn = false;
         }
       }
     }
-  }
-
-  /** Calls the next; lets go of the line, and returns false, if there is none. */
-  private boolean callNext(Line line) {
-    Waiter next;
-    long delayNanos;
-    synchronized (this) {
-      next = line.next();
-      delayNanos = line.delayNanos;
-      if (next == null) {
-        line.isHandedOn = false;
-        return false;
-      }
-    }
-    next.proceed(delayNanos);
-    return true;
-  }
-
-  private synchronized boolean claim(Line line) {
-    boolean isClaimed = !line.isHandedOn;
-    line.isHandedOn = true;
-    return isClaimed;
   }
 
   private void removeIfEmpty(LocalQueue queue) {
