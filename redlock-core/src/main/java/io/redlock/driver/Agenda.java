@@ -87,7 +87,7 @@ final class Agenda {
       } catch (Throwable e) {
         synchronized (this) {
           isDrained = false;
-          again();
+          agenda.planAgain(this);
         }
         Log.failure(this, e);
       }
@@ -109,18 +109,13 @@ final class Agenda {
         report.run();
         isDone = true;
       } catch (Throwable e) {
-        again();
+        agenda.planAgain(this);
         Log.failure(this, e);
       }
       synchronized (this) {
         reports--;
         return isDone && claim();
       }
-    }
-
-    /** Has it drained when the timer strikes next. */
-    final void again() {
-      agenda.planAgain(this);
     }
 
     private synchronized boolean claim() {
@@ -215,6 +210,7 @@ final class Agenda {
     }
   }
 
+  /** Has the item drained when the timer strikes next. */
   private synchronized void planAgain(Item item) {
     long againNanos = strikesNanos == NEVER ? 0 : strikesNanos;
     if (againNanos < item.plannedNanos) {

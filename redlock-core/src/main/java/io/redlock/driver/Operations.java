@@ -99,7 +99,8 @@ final class Operations implements RedlockOperations {
   }
 
   private CompletableFuture<List<Answer>> look(String key) {
-    return Poll.ask(context, new NodeRequest.Inspect(List.of(key), context.ticker.wallMicros()));
+    NodeRequest inspect = new NodeRequest.Inspect(List.of(key), context.ticker.wallMicros());
+    return Poll.ask(context, inspect, replies -> false);
   }
 
   private String key(String resource, String toDo) {
@@ -154,7 +155,8 @@ final class Operations implements RedlockOperations {
             context.ticker.wallMicros(),
             round.buried(),
             round.seen());
-    return Poll.ask(context, free).thenApply(answers -> result(round, answers, inspected));
+    return Poll.ask(context, free, replies -> false)
+        .thenApply(answers -> result(round, answers, inspected));
   }
 
   private FreeResult result(FreeRound begun, List<Answer> answers, List<Answer> inspected) {

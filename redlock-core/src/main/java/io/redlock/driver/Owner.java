@@ -133,11 +133,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       case NOTHING -> settle(nowNanos);
       case LOSS -> expire(nowNanos, nowWallMicros);
       case RENEWAL, CONFIRMATION -> extend(due, nowNanos, nowWallMicros);
-      case END -> {
-        synchronized (this) {
-          tenure.end(true); // R4
-        }
-      }
+      case END -> end(); // R4
       case RELEASE -> release(nowNanos);
       case REPEAT -> repeat();
       case GIVING_UP -> giveUp();

@@ -45,11 +45,6 @@ final class Poll extends Agenda.Item implements LockNode.ReplyHandler {
     this.answers = new Answer[open];
   }
 
-  /** Asks every node; returns the future answers, in their order. */
-  static CompletableFuture<List<Answer>> ask(ServiceContext context, NodeRequest request) {
-    return ask(context, request, replies -> false);
-  }
-
   /**
    * Asks every node until their answers are enough; returns the future answers, in their order.
    *

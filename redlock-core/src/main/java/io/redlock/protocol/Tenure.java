@@ -181,12 +181,11 @@ public final class Tenure {
   /** Returns the extend that is due, which has not begun. The clocks were read before. */
   public ExtendRound next(Due due, long nowNanos, long nowWallMicros) {
     if (due == Due.RENEWAL) {
-      LeaseTerms terms = Objects.requireNonNull(renewal).terms();
-      return next(Purpose.RENEWED, terms, nowNanos, nowWallMicros);
+      return next(
+          Purpose.RENEWED, Objects.requireNonNull(renewal).terms(), nowNanos, nowWallMicros);
     }
-    Deadline until = Objects.requireNonNull(deadline);
-    LeaseTerms terms = rules.confirming(until.remainingNanos(nowNanos, nowWallMicros));
-    return next(Purpose.CONFIRMED, terms, nowNanos, nowWallMicros);
+    long leftNanos = Objects.requireNonNull(deadline).remainingNanos(nowNanos, nowWallMicros);
+    return next(Purpose.CONFIRMED, rules.confirming(leftNanos), nowNanos, nowWallMicros);
   }
 
   private ExtendRound next(Purpose purpose, LeaseTerms terms, long nowNanos, long nowWallMicros) {
