@@ -25,9 +25,9 @@ import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.membership.Verdict.Stand;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -48,25 +48,10 @@ final class MarkRules {
 
   private final MarkScope scope;
   private final Map<Asked, Look> looks = new HashMap<>();
-  private final Map<Asked, Map<String, Integer>> votes = new HashMap<>();
+  private final Map<Asked, Heard> heard = new HashMap<>();
   private final Map<Stepped, Next> steps = new HashMap<>();
 
-  /** Spelled out: what the JDK makes of records is slow without C2. */
-  private record Asked(int client, List<@Nullable MarkedNode> view, String known) {
-
-    @Override
-    public boolean equals(@Nullable Object other) {
-      return other instanceof Asked asked
-          && client == asked.client
-          && known.equals(asked.known)
-          && view.equals(asked.view);
-    }
-
-    @Override
-    public int hashCode() {
-      return 31 * (31 * view.hashCode() + client) + known.hashCode();
-    }
-  }
+  private record Asked(int client, List<@Nullable MarkedNode> view, String known) {}
 
   /** An operator has a place in the scope, or only lists. */
   private record Stepped(
@@ -79,25 +64,37 @@ final class MarkRules {
    */
   record Look(String label, List<Sent> writes, int votes) {}
 
+  /**
+   * What a client makes of its nodes, whichever of them answer.
+   *
+   * @param learnt what it may learn, with the first nodes, as bits, whose answers tell it that
+   * @param votes the nodes that vote for it, as bits, for each label that it may know
+   */
+  record Heard(Map<Learnt, Integer> learnt, Map<String, Integer> votes) {}
+
+  /** The label that a client knows once nodes have answered, and a mark that it writes then. */
+  record Learnt(String label, @Nullable Sent mark) {}
+
   MarkRules(MarkScope scope) {
     this.scope = scope;
   }
 
   // Clients.
 
-  Look look(int client, List<MarkedNode> nodes, int answering, String known) {
-    List<Integer> list = scope.clients.get(client).list();
+  private Asked asked(int client, MarkWorld world) {
     List<@Nullable MarkedNode> view = new ArrayList<>();
-    for (int i = 0; i < list.size(); i++) {
-      view.add((answering & 1 << i) == 0 ? null : nodes.get(list.get(i)));
-    }
-    Asked asked = new Asked(client, view, known);
-    Look look = looks.get(asked);
-    if (look == null) {
-      look = look(scope.clients.get(client), view, known);
-      looks.put(asked, look);
-    }
-    return look;
+    scope.clients.get(client).list().forEach(node -> view.add(world.nodes().get(node)));
+    return new Asked(client, view, world.known().get(client));
+  }
+
+  /** Returns what a client makes of its nodes if all answer. */
+  Look look(int client, MarkWorld world) {
+    return look(asked(client, world));
+  }
+
+  private Look look(Asked asked) {
+    return looks.computeIfAbsent(
+        asked, each -> look(scope.clients.get(each.client), each.view, each.known));
   }
 
   private Look look(Client client, List<@Nullable MarkedNode> view, String known) {
@@ -143,49 +140,49 @@ final class MarkRules {
   }
 
   private static boolean isMember(@Nullable MarkedNode node, Client client) {
-    BirthMark mark = node == null ? null : BirthMark.parse(node.mark());
+    BirthMark mark = node == null ? null : node.birth();
     return mark != null
         && mark.agreement().sets().stream()
             .anyMatch(set -> set.isOf(MarkScope.names(client.present())));
   }
 
-  /** Returns the nodes that vote for a client, whichever nodes it hears, by its label. */
-  private Map<String, Integer> votes(int client, List<MarkedNode> nodes, String known) {
-    List<Integer> list = scope.clients.get(client).list();
-    Asked asked = new Asked(client, list.stream().map(nodes::get).toList(), known);
-    Map<String, Integer> found = votes.get(asked);
-    if (found == null) {
-      found = new TreeMap<>();
-      for (int answering = 1; answering < 1 << list.size(); answering++) {
-        for (String knows : known.isEmpty() ? List.of("") : List.of("", known)) {
-          Look look = look(client, nodes, answering, knows);
-          if (look.votes != 0) {
-            found.merge(look.label, look.votes, (a, b) -> a | b);
-          }
-        }
-      }
-      votes.put(asked, found);
-    }
-    return found;
+  /** Returns what a client makes of its nodes, whichever of them answer. */
+  Heard heard(int client, MarkWorld world) {
+    return heard.computeIfAbsent(asked(client, world), this::heard);
   }
 
-  /** Returns the nodes that vote for a client, as bits, for each label that it may know. */
-  Collection<Integer> voters(int client, MarkWorld world) {
-    return votes(client, world.nodes(), world.known().get(client)).values();
+  private Heard heard(Asked all) {
+    Map<Learnt, Integer> learnt = new LinkedHashMap<>();
+    Map<String, Integer> votes = new TreeMap<>();
+    for (int answering = 1; answering < 1 << all.view.size(); answering++) {
+      List<@Nullable MarkedNode> view = new ArrayList<>(all.view);
+      for (int i = 0; i < view.size(); i++) {
+        view.set(i, (answering & 1 << i) == 0 ? null : view.get(i));
+      }
+      for (String knows : all.known.isEmpty() ? List.of("") : List.of(all.known, "")) {
+        Look look = look(new Asked(all.client, view, knows));
+        learnt.putIfAbsent(new Learnt(look.label, null), answering);
+        for (Sent mark : look.writes) {
+          learnt.putIfAbsent(new Learnt(look.label, mark), answering);
+        }
+        if (look.votes != 0) {
+          votes.merge(look.label, look.votes, (a, b) -> a | b);
+        }
+      }
+    }
+    return new Heard(learnt, votes);
   }
 
   /** Returns true if a client that hears of all its nodes marks this one. */
   boolean marks(int client, MarkWorld world, int node) {
-    int all = (1 << scope.clients.get(client).list().size()) - 1;
-    return look(client, world.nodes(), all, world.known().get(client)).writes.stream()
-        .anyMatch(mark -> mark.node() == node);
+    return look(client, world).writes.stream().anyMatch(mark -> mark.node() == node);
   }
 
   /** Returns the clients that have a quorum, as bits. */
   private int withQuorum(MarkWorld world) {
     int clients = 0;
     for (int client = 0; client < scope.clients.size(); client++) {
-      for (int voting : votes(client, world.nodes(), world.known().get(client)).values()) {
+      for (int voting : heard(client, world).votes.values()) {
         boolean has = scope.clients.get(client).ofAll().isReachedBy(voting);
         clients |= has ? 1 << client : 0;
       }
@@ -211,7 +208,8 @@ final class MarkRules {
     List<Holder> holders = new ArrayList<>();
     for (int client = 0; client < scope.clients.size(); client++) {
       Client its = scope.clients.get(client);
-      votes(client, world.nodes(), world.known().get(client))
+      heard(client, world)
+          .votes
           .forEach(
               (label, voting) -> {
                 if (its.ofAll().isReachedBy(voting)) {
@@ -268,7 +266,7 @@ final class MarkRules {
 
   /** Checks what a command says that has nothing left to do. */
   void checkDone(Operator operator, Job job, List<MarkedNode> nodes) {
-    List<String> present = MarkScope.names(operator.present());
+    List<String> present = MarkScope.names(operator.client().present());
     for (int node : operator.list()) {
       MarkedNode its = nodes.get(node);
       if (job instanceof Agreeing agreeing) {
@@ -298,7 +296,10 @@ final class MarkRules {
     List<MarkedNode> seen = replaces ? nodes : its.list().stream().map(nodes::get).toList();
     Stepped asked =
         new Stepped(
-            scope.operators.indexOf(its), List.of(its.present(), its.future()), running, seen);
+            scope.operators.indexOf(its),
+            List.of(its.client().present(), its.client().future()),
+            running,
+            seen);
     Next next = steps.get(asked);
     if (next == null) {
       List<NodeAudit> audits = new ArrayList<>();
@@ -341,7 +342,7 @@ final class MarkRules {
     BirthMark mark = step.marks().get(master).mark();
     Set<String> taken = new TreeSet<>();
     for (MarkedNode each : nodes) {
-      BirthMark other = BirthMark.parse(each.mark());
+      BirthMark other = each.birth();
       if (other != null) {
         other.agreement().sets().forEach(set -> taken.add(set.id()));
       }

@@ -161,14 +161,14 @@ class MarkScope {
   record Adopting(TrustRules terms, boolean isNew, boolean replaces) implements Job {}
 
   /** An operator, who has a change of their own. */
-  record Operator(List<Integer> present, List<Integer> future, List<Job> allowed) {
+  record Operator(Client client, List<Job> allowed) {
 
-    List<Integer> list() {
-      return asClient().list();
+    Operator(List<Integer> present, List<Integer> future, List<Job> allowed) {
+      this(new Client("operator", present, future, RULES, false), allowed);
     }
 
-    Client asClient() {
-      return new Client("operator", present, future, RULES, false);
+    List<Integer> list() {
+      return client.list();
     }
   }
 
@@ -412,8 +412,8 @@ class MarkScope {
 
   /** Another operator, who lists the same masters in another order. */
   MarkScope second(Command... allowed) {
-    List<Integer> present = new ArrayList<>(operators.get(0).present);
-    List<Integer> future = new ArrayList<>(operators.get(0).future);
+    List<Integer> present = new ArrayList<>(operators.get(0).client.present);
+    List<Integer> future = new ArrayList<>(operators.get(0).client.future);
     Collections.reverse(present);
     Collections.reverse(future);
     return operator(present, future, allowed);
@@ -552,7 +552,7 @@ class MarkScope {
   }
 
   private Operation operation(Sight sight, List<String> names) {
-    Quorum quorum = sight.operator.asClient().quorum();
+    Quorum quorum = sight.operator.client.quorum();
     if (sight.job instanceof Resizing resizing) {
       return new Resize(
           resizing.command, quorum, RULES, Set.of(), "", Agreement.newId(new SplittableRandom(0)));

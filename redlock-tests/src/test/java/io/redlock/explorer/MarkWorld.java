@@ -1,6 +1,7 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.explorer.MarkRules.Learnt;
 import io.redlock.explorer.MarkScope.Adopting;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Fault;
@@ -16,12 +17,13 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -245,8 +247,10 @@ record MarkWorld(
   }
 
   MarkWorld knowing(int client, String label) {
-    return new MarkWorld(
-        nodes, with(known, client, label), sent, running, faults, begun, leases, lease, disks);
+    return label.isEmpty() || label.equals(known.get(client))
+        ? this
+        : new MarkWorld(
+            nodes, with(known, client, label), sent, running, faults, begun, leases, lease, disks);
   }
 
   private MarkWorld sending(int sender, @Nullable Sent mark) {
@@ -319,10 +323,7 @@ record MarkWorld(
     for (int n = 0; n < nodes.size(); n++) {
       int node = n;
       MarkedNode its = nodes.get(node);
-      boolean isLate =
-          running.stream().flatMap(each -> each.pending.stream()).anyMatch(isBefore(node))
-              || sent.stream().filter(Objects::nonNull).anyMatch(isBefore(node));
-      if (!its.isFounding() || isLate && !scope.writesLate) {
+      if (!its.isFounding() || !scope.writesLate && isAnyBefore(node)) {
         continue;
       }
       boolean isSeen =
@@ -340,8 +341,12 @@ record MarkWorld(
     }
   }
 
-  private static Predicate<Sent> isBefore(int node) {
-    return mark -> (mark.before & 1 << node) != 0;
+  /** Returns true if something may arrive yet that was sent before the mark of this node. */
+  private boolean isAnyBefore(int node) {
+    return Stream.concat(
+            running.stream().flatMap(each -> each.pending.stream()),
+            sent.stream().filter(Objects::nonNull))
+        .anyMatch(mark -> (mark.before & 1 << node) != 0);
   }
 
   /** Returns true if no lease from before the mark of this node can be alive when it is as old. */
@@ -361,12 +366,12 @@ record MarkWorld(
     for (int c = 0; c < known.size(); c++) {
       int client = c;
       Client its = scope.clients.get(c);
-      for (int voting : rules.voters(c, this)) {
-        if (c == lease.client) {
-          if (its.ofAll().isReachedBy(voting & lease.holds) && lease.renewed != -1) {
-            Lease renewed = new Lease(c, lease.holds, lease.abstaining, -1);
-            sink.found(() -> its.name() + " renews", leased(renewed));
-          }
+      for (int voting : rules.heard(c, this).votes().values()) {
+        if (c == lease.client
+            && lease.renewed != -1
+            && its.ofAll().isReachedBy(voting & lease.holds)) {
+          Lease renewed = new Lease(c, lease.holds, lease.abstaining, -1);
+          sink.found(() -> its.name() + " renews", leased(renewed));
         }
         int free = voting & ~lease.abstaining & ~lease.holds;
         if (!its.ofAll().isReachedBy(free)) {
@@ -444,43 +449,19 @@ record MarkWorld(
     }
   }
 
+  /** A client hears of some nodes: it learns whose client it is, or marks one of them. */
   private void hear(MarkScope scope, MarkRules rules, int client, Sink<MarkWorld> sink) {
-    Client its = scope.clients.get(client);
-    for (int answering = 1; answering < 1 << its.list().size(); answering++) {
-      hear(scope, rules, client, answering, known.get(client), sink);
-      if (!known.get(client).isEmpty()) {
-        hear(scope, rules, client, answering, "", sink);
-      }
-    }
-  }
-
-  /** A client hears of some nodes, and marks one of them. */
-  void hear(
-      MarkScope scope,
-      MarkRules rules,
-      int client,
-      int answering,
-      String knows,
-      Sink<MarkWorld> sink) {
-    Client its = scope.clients.get(client);
-    MarkRules.Look look = rules.look(client, nodes, answering, knows);
-    MarkWorld heard = look.label().isEmpty() ? this : knowing(client, look.label());
-    if (!heard.known.equals(known)) {
-      sink.found(() -> its.name() + " learns whose client it is: " + look.label(), heard);
-    }
-    for (Sent mark : look.writes()) {
+    String name = scope.clients.get(client).name();
+    for (Map.Entry<Learnt, Integer> each : rules.heard(client, this).learnt().entrySet()) {
+      MarkWorld heard = knowing(client, each.getKey().label());
+      Sent mark = each.getKey().mark();
       Supplier<String> event =
-          () ->
-              its.name()
-                  + " marks "
-                  + MarkScope.name(mark.node)
-                  + ", hearing "
-                  + Integer.toBinaryString(answering)
-                  + ": "
-                  + mark.mark;
-      if (!scope.delays) {
+          () -> name + " hears " + Integer.toBinaryString(each.getValue()) + ": " + each.getKey();
+      if (mark == null && heard != this) {
+        sink.found(event, heard);
+      } else if (mark != null && !scope.delays) {
         sink.found(event, heard.node(mark.node, mark.mark));
-      } else if (sent.get(client) == null) {
+      } else if (mark != null && sent.get(client) == null) {
         sink.found(event, heard.sending(client, mark));
       }
     }
@@ -561,6 +542,9 @@ record MarkWorld(
 
   /** Returns the same state with nodes that are alike in an order of their own. */
   MarkWorld sorted(List<List<Integer>> alike) {
+    if (alike.isEmpty()) {
+      return this;
+    }
     List<MarkedNode> sorted = new ArrayList<>(nodes);
     List<Set<String>> sortedDisks = new ArrayList<>(disks);
     for (List<Integer> group : alike) {

@@ -4,7 +4,9 @@ import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.Served;
+import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,6 +48,8 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
   }
 
   private static final String NOBODYS = " r h ";
+
+  private static final Map<String, BirthMark> READ = new ConcurrentHashMap<>();
 
   /** When every node is audited: long after every mark was written. */
   private static final long NOW_MICROS = 1_000_000_000_000_000L;
@@ -145,9 +149,14 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
         birth);
   }
 
+  /** Returns the mark; null if there is none that can be read. Each text is read once. */
+  @Nullable BirthMark birth() {
+    return READ.computeIfAbsent(mark, BirthMark::parse);
+  }
+
   /** Returns the mark; fails if there is none that can be read. */
   BirthMark parsed() {
-    return Objects.requireNonNull(BirthMark.parse(mark), mark);
+    return Objects.requireNonNull(birth(), mark);
   }
 
   // What the JDK makes of records is slow without C2.

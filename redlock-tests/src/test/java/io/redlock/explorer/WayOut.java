@@ -79,9 +79,8 @@ final class WayOut {
     for (int step = 0; step < MOST_STEPS; step++) {
       MarkWorld before = now;
       for (int client = 0; client < scope.clients.size(); client++) {
-        int all = (1 << scope.clients.get(client).list().size()) - 1;
-        MarkRules.Look look = rules.look(client, now.nodes(), all, now.known().get(client));
-        now = look.label().isEmpty() ? now : now.knowing(client, look.label());
+        MarkRules.Look look = rules.look(client, now);
+        now = now.knowing(client, look.label());
         for (Sent mark : look.writes()) {
           now = now.node(mark.node(), mark.mark());
         }
@@ -96,7 +95,7 @@ final class WayOut {
   private List<UnaryOperator<MarkWorld>> commands(MarkWorld world, int only) {
     List<UnaryOperator<MarkWorld>> all = new ArrayList<>();
     for (Operator its : scope.operators) {
-      if (!its.future().isEmpty()) {
+      if (!its.client().future().isEmpty()) {
         for (Command command : Command.values()) {
           all.add(before -> run(before, its, new Resizing(command)));
         }
@@ -123,7 +122,7 @@ final class WayOut {
   private static Set<Operator> changing(MarkWorld world) {
     Set<Operator> changing = new LinkedHashSet<>();
     for (MarkedNode node : world.nodes()) {
-      BirthMark mark = BirthMark.parse(node.mark());
+      BirthMark mark = node.birth();
       if (mark != null && mark.agreement().sets().size() > 1) {
         List<List<Integer>> lists =
             mark.agreement().sets().stream().map(set -> MarkScope.numbers(set.names())).toList();
