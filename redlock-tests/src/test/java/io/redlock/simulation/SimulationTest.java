@@ -21,6 +21,7 @@ import org.junit.jupiter.params.provider.CsvFileSource;
 class SimulationTest {
 
   @Test
+  @Tag("search")
   @Tag("budget")
   void nothingIsViolatedInManyRuns() {
     Campaign.run("any faults", Campaign.seeds(60, 400), SimPlan::of);
@@ -33,6 +34,7 @@ class SimulationTest {
   }
 
   @Test
+  @Tag("search")
   @Tag("budget")
   void nothingIsViolatedWhereLeasesArePassedOn() {
     List<Long> seeds = Campaign.seeds(20, 100);
