@@ -35,8 +35,8 @@ public final class BackgroundLog {
       new ThreadPoolExecutor(
           0,
           1,
-          0,
-          TimeUnit.SECONDS,
+          10, // so that lines which come together start one thread
+          TimeUnit.MILLISECONDS,
           LINES,
           LibraryThread.named("redlock-log"),
           (line, full) -> DROPPED.addAndGet(line == NOTHING ? 0 : 1));
