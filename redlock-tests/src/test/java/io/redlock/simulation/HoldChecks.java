@@ -215,9 +215,12 @@ final class HoldChecks {
     for (Round round : rounds(process, names, token)) {
       int granting = nodes.grants(round.request.owner(), round.request.token());
       int granted = Integer.bitCount(granting);
-      boolean isTaken = round.request.shared() && byOwner.containsKey(round.request.owner());
-      boolean isPassed = round.request.token() != token;
-      if ((!isPassed || process.quorum.isReachedBy(granting)) && granted > most && !isTaken) {
+      boolean isReader = round.request.shared(); // whose lease is never passed on
+      boolean isTaken = isReader && byOwner.containsKey(round.request.owner());
+      boolean mayRest =
+          round.request.token() == token
+              || !isReader && process.quorum.isReachedBy(granting); // passed on
+      if (mayRest && granted > most && !isTaken) {
         most = granted;
         best = round;
       }
