@@ -200,7 +200,9 @@ final class ClientSteps {
       }
       case RENEWAL, CONFIRMATION -> extend(tenure.next(due, now.nanos, now.wallMicros));
       case END -> end(now);
-      case RELEASE -> releasing(Outcome.FAILED, tenure.beginRelease(now.nanos), TenureState.of(tenure).isLast());
+      case RELEASE ->
+          releasing(
+              Outcome.FAILED, tenure.beginRelease(now.nanos), TenureState.of(tenure).isLast());
       case REPEAT -> releasing(Outcome.NOTHING, tenure.repeated(), false);
       case GIVING_UP -> {
         tenure.giveUp();

@@ -22,6 +22,7 @@ class CampaignSimulationTest {
   private static final Figure WAIT_IN_TURN = new Figure("waits in turn", it -> it.queued, 1);
   private static final Figure READ = new Figure("reads", it -> it.reads, 5);
   private static final Figure WORK = new Figure("works", it -> it.leases, 50);
+  private static final Figure PASS_ON = new Figure("passes a lease on", it -> it.passed, 50);
   private static final Figure WAIT_FOR_ANY =
       new Figure("waits while a name is free", it -> it.longestFreeNanos, 0);
 
@@ -182,6 +183,12 @@ class CampaignSimulationTest {
             "names are set free while masters change",
             1,
             seed -> changing(seed, someLeft(seed)).only(SimFault.SET_FREE)),
+        new Purpose(
+            "leases are passed on while masters change",
+            1,
+            2,
+            seed -> changing(seed, someLeft(seed)).hot().only(),
+            List.of(WORK, PASS_ON)),
         change("masters change under faults", 4, seed -> disturbed(seed, someLeft(seed))),
         change(
             "a client that is forgotten for ever is served no more",
