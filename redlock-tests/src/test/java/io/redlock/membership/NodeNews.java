@@ -1,4 +1,4 @@
-package io.redlock.trust;
+package io.redlock.membership;
 
 import io.redlock.NodeStatus;
 import io.redlock.RedlockListener;

@@ -1,4 +1,4 @@
-package io.redlock.trust;
+package io.redlock.membership;
 
 import static io.redlock.testbed.Results.assertExtended;
 import static io.redlock.testbed.Results.assertUnavailable;

@@ -1,7 +1,7 @@
-package io.redlock.trust;
+package io.redlock.membership;
 
+import static io.redlock.membership.Scene.RESOURCE;
 import static io.redlock.testbed.Results.assertAcquired;
-import static io.redlock.trust.Scene.RESOURCE;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 

@@ -1,4 +1,4 @@
-package io.redlock.trust;
+package io.redlock.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
