@@ -53,6 +53,8 @@ class ChangeExplorerTest {
         committed("1 to another, the old one was ahead", 1, 0, 1, OLD, MOVING, NEW)
             .horizon(3)
             .counterAtFirst(HOUR_MICROS),
+        committed("1 to another, leases that are passed on", 1, 0, 1, OLD, MOVING, NEW).passing(),
+        committed("2 to 3, leases that are passed on", 0, 2, 1, MOVING, NEW).passing().horizon(2),
         committed("3 to 3, none stays", 3, 0, 3, OLD, NEW),
         committed("3 to 3, one stays", 2, 1, 2, OLD, NEW),
         committed("3 to 3, two stay", 1, 2, 1, OLD, NEW),

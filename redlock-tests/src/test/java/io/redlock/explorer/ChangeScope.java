@@ -6,12 +6,14 @@ import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
 import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.jedis.membership.Served;
+import io.redlock.protocol.AcquireRound;
 import io.redlock.spi.Quorum;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Standing;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +23,7 @@ final class ChangeScope {
 
   static final long TICK_MILLIS = 10;
   static final long START_MICROS = 1_000_000;
+  static final long TOKENS_TO_PASS = 3;
   static final String PRESENT = "p";
   static final String FUTURE = "f";
 
@@ -44,6 +47,7 @@ final class ChangeScope {
   int operators = 1;
   long counterAtFirst;
   List<Command> allowed = List.of(Command.values());
+  boolean isPassing;
   private int readers;
 
   // The rules, which a test may break.
@@ -54,6 +58,7 @@ final class ChangeScope {
   boolean keepsWaited;
   boolean carriesCounters = true;
   boolean forgetsFloors = true;
+  ToLongFunction<AcquireRound> firstToken = AcquireRound::token;
 
   /** What a command does next. */
   interface Steps {
@@ -108,6 +113,13 @@ final class ChangeScope {
     counterAtFirst = micros;
     rounds = 2;
     return this;
+  }
+
+  /** Leases are passed on: an owner has tokens of its own. The masters have near counters. */
+  ChangeScope passing() {
+    isPassing = true;
+    firstToken = round -> round.firstToken(TOKENS_TO_PASS);
+    return counterAtFirst(START_MICROS - 1);
   }
 
   /** These attempts are for shared leases. */

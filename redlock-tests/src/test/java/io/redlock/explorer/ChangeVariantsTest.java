@@ -105,7 +105,12 @@ class ChangeVariantsTest {
         changed("29j a commit that was undone goes on as if it had waited", Client.OLD, Client.NEW)
             .breaking(scope -> scope.keepsWaited = true)
             .commands(4, Command.PREPARE, Command.COMMIT, Command.ABORT)
-            .operators(2));
+            .operators(2),
+        changed("29k an owner's tokens begin below the counters that masters name", Client.OLD)
+            .passing()
+            .breaking(
+                scope ->
+                    scope.firstToken = round -> round.token() - 2 * ChangeScope.TOKENS_TO_PASS));
   }
 
   private static Steps openingAtOnce(Steps right) {

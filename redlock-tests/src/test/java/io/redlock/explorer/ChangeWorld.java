@@ -68,7 +68,8 @@ record ChangeWorld(
    * @param extend the extend under way, without its answers
    * @param tag the number of the round or extend that was sent last
    * @param floor the highest token of all leases acquired before the round began
-   * @param held the token of its lease; 0 if it had none
+   * @param held the token of its lease, the highest of its owner; 0 if it had none
+   * @param first the first token of its owner
    */
   record Attempt(
       Phase phase,
@@ -78,11 +79,12 @@ record ChangeWorld(
       int tag,
       int extensions,
       long floor,
-      long held) {
-    static final Attempt NEW = new Attempt(Phase.IDLE, null, null, null, 0, 0, 0, 0);
+      long held,
+      long first) {
+    static final Attempt NEW = new Attempt(Phase.IDLE, null, null, null, 0, 0, 0, 0, 0);
 
     Attempt ended() {
-      return new Attempt(Phase.ENDED, null, null, null, 0, 0, 0, held);
+      return new Attempt(Phase.ENDED, null, null, null, 0, 0, 0, held, first);
     }
   }
 
@@ -308,7 +310,7 @@ record ChangeWorld(
             scope.ttlMillis(),
             null,
             scope.isShared(attempt) ? micros() : 0);
-    Attempt asks = new Attempt(Phase.ACQUIRING, round, null, null, tag, 0, floor, 0);
+    Attempt asks = new Attempt(Phase.ACQUIRING, round, null, null, tag, 0, floor, 0, 0);
     return sent(scope, attempt, asks, new Message(tag, request));
   }
 
@@ -332,7 +334,8 @@ record ChangeWorld(
             tag,
             its.extensions + 1,
             0,
-            its.held);
+            its.held,
+            its.first);
     return sent(scope, attempt, asks, new Message(tag, request));
   }
 
@@ -377,7 +380,7 @@ record ChangeWorld(
         node,
         new Node(forever(outcome.cells().get(0)), asked.serves, asked.links).with(attempt, after));
     ChangeWorld heard = with(attempt, its, changed);
-    return counts ? heard.decide(scope, attempt, reply.counter()) : heard;
+    return counts ? heard.decide(scope, attempt, reply) : heard;
   }
 
   /** Counters and floors do not expire here. */
@@ -400,14 +403,14 @@ record ChangeWorld(
     return ballot;
   }
 
-  private ChangeWorld decide(ChangeScope scope, int attempt, long counter) {
+  private ChangeWorld decide(ChangeScope scope, int attempt, NodeReply reply) {
     Attempt its = attempts.get(attempt);
     AcquireRound acquire = its.acquire;
     if (acquire != null) {
-      long seen = Math.max(acquire.highestSeen(), counter);
-      AcquireRound kept = with(acquire, seen, Ballot.empty(acquire.ballot().nodes()));
-      AcquireRound full = with(acquire, seen, ballot(scope, attempt));
-      Attempt goesOn = new Attempt(its.phase, kept, null, null, its.tag, 0, its.floor, 0);
+      AcquireRound heard = acquire.answered(0, reply);
+      AcquireRound kept = with(scope, heard, Ballot.empty(acquire.ballot().nodes()));
+      AcquireRound full = with(scope, heard, ballot(scope, attempt));
+      Attempt goesOn = new Attempt(its.phase, kept, null, null, its.tag, 0, its.floor, 0, 0);
       return switch (full.decide(nanos(), micros())) {
         case WAIT -> with(attempt, goesOn, nodes);
         case HELD -> held(scope, attempt, full);
@@ -439,20 +442,29 @@ record ChangeWorld(
     };
   }
 
-  private static AcquireRound with(AcquireRound round, long seen, Ballot ballot) {
-    return TenureColumns.with(round, seen, round.highestBefore(), ballot);
+  private static AcquireRound with(ChangeScope scope, AcquireRound round, Ballot ballot) {
+    return TenureColumns.with(
+        round, round.highestSeen(), scope.isPassing ? round.highestBefore() : 0, ballot);
   }
 
   private static Attempt holding(Attempt its, Deadline deadline) {
-    return new Attempt(Phase.HOLDING, null, null, deadline, its.tag, its.extensions, 0, its.held);
+    return new Attempt(
+        Phase.HOLDING, null, null, deadline, its.tag, its.extensions, 0, its.held, its.first);
   }
 
   private ChangeWorld held(ChangeScope scope, int attempt, AcquireRound round) {
     Attempt its = attempts.get(attempt);
-    Invariants.tokenIsNewAndHighest(
-        owner(attempt), round.token(), its.floor, excluding(scope, attempt));
+    long first = scope.firstToken.applyAsLong(round);
+    long last = round.token();
+    Invariants.tokenIsNewAndHighest(owner(attempt), first, its.floor, excluding(scope, attempt));
+    for (Attempt other : attempts) {
+      if (scope.isPassing && other.held > 0) {
+        Invariants.tokenIsOfNoOther(owner(attempt), first, other.first, other.held);
+        Invariants.tokenIsOfNoOther(owner(attempt), other.held, first, last);
+      }
+    }
     Attempt holds =
-        new Attempt(Phase.HOLDING, null, null, round.deadline(), its.tag, 0, 0, round.token());
+        new Attempt(Phase.HOLDING, null, null, round.deadline(), its.tag, 0, 0, last, first);
     return cleared(attempt, holds);
   }
 
