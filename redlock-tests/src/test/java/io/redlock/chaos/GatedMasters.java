@@ -72,8 +72,8 @@ final class GatedMasters implements Scenes.Actor {
         assertEquals(ReleaseResult.RELEASED, leases.get(RESOURCE).release());
       }
       case "kill" -> {
-        struckNanos = System.nanoTime();
         nodes(rest).parallel().forEach(node -> servers.get(node).kill());
+        struckNanos = System.nanoTime(); // after: a container may take long to die
       }
       case "pause" -> {
         struckNanos = System.nanoTime(); // before: an audit may wait for it already
