@@ -136,7 +136,8 @@ final class LocalQueues {
     Line writers = held.writers;
     Waiter head = writers == null ? null : writers.head();
     boolean passes =
-        head != null
+        writers != null
+            && head != null
             && !head.isFair()
             && held.leases == 1
             && nowNanos - held.runNanos < RUN_NANOS // P4
@@ -234,12 +235,13 @@ final class LocalQueues {
 
   private void moveIfFree(LocalQueue queue) {
     assert Thread.holdsLock(this);
-    Waiter next = queue.leases == 0 && queue.writers != null ? queue.writers.head() : null;
-    if (next != null) {
+    Line writers = queue.writers;
+    Waiter next = queue.leases == 0 && writers != null ? writers.head() : null;
+    if (writers != null && next != null) {
       // A fair waiter is behind the tickets of other processes anyway.
       boolean pauses = !next.isFair() && ++queue.handoffs >= HANDOFFS_IN_A_ROW; // A9, P4
       queue.handoffs = pauses ? 0 : queue.handoffs;
-      queue.writers.move(pauses ? COURTESY_NANOS : 0);
+      writers.move(pauses ? COURTESY_NANOS : 0);
     }
     if (queue.readers != null) {
       queue.readers.move(0);
