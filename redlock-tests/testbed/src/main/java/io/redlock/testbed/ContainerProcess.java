@@ -47,6 +47,7 @@ final class ContainerProcess implements ServerProcess {
     String image = System.getProperty("redlock.test.image", OFFICIAL_IMAGE);
     GenericContainer<?> container = new GenericContainer<>(DockerImageName.parse(image));
     container.setPortBindings(List.of("127.0.0.1:" + port + ":" + INSIDE_PORT));
+    container.withStartupAttempts(20); // the engine frees the port of a dead container late
     container.withCommand(command(config));
     container.waitingFor(
         Wait.forLogMessage(".*Ready to accept connections.*", 1)
