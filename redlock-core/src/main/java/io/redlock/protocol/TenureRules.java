@@ -12,7 +12,7 @@ import java.util.function.LongUnaryOperator;
 public class TenureRules {
 
   /**
-   * What pauses and terms depend on.
+   * The facts on which pauses and terms depend.
    *
    * @param nodeTimeoutNanos the node timeout
    * @param skewNanos the largest difference between clocks

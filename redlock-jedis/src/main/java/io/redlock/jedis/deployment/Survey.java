@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
 
-/** What all masters are asked in parallel, without a lock service: audits, and other questions. */
+/** Asks all masters in parallel, without a lock service: audits, and other questions. */
 public final class Survey {
 
   /**

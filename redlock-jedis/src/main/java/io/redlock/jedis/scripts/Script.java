@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The scripts that a node executes: what each is told and what it answers, as its text explains it,
- * and the digest under which servers cache it.
+ * The scripts that a node executes: their arguments and answers, which their texts explain, and the
+ * digests under which servers cache them.
  */
 public enum Script {
   /** Locks names unless one is held. */
