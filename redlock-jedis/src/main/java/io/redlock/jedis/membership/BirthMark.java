@@ -56,7 +56,8 @@ public record BirthMark(
               + Agreement.FORM
               + ")");
 
-  private static final Pattern ANY_VERSION = Pattern.compile("(\\d{1,9}) \\w+ \\w+ .*");
+  private static final Pattern OTHER_VERSION =
+      Pattern.compile("(?!" + VERSION + " )(\\d{1,9}) \\w+ \\w+ .*");
 
   /** Returns the mark in a text; null if it is none, or one of another version. */
   public static @Nullable BirthMark parse(String text) {
@@ -80,13 +81,13 @@ public record BirthMark(
 
   /** Returns true if another version of the library wrote the text. */
   static boolean isOfAnotherVersion(String text) {
-    return parse(text) == null && ANY_VERSION.matcher(text).matches();
+    return OTHER_VERSION.matcher(text).matches();
   }
 
   /** Returns why a text is no mark, and the fix. */
   public static String unreadable(String text) {
-    Matcher version = ANY_VERSION.matcher(text);
-    return version.matches() && !version.group(1).equals(VERSION)
+    Matcher version = OTHER_VERSION.matcher(text);
+    return version.matches()
         ? "its birth mark is of version "
             + version.group(1)
             + ", this program reads version "

@@ -290,8 +290,8 @@ class MembershipTest {
         case "founded" -> founded(String.join(" ", words));
         case "pass" -> pass(words[0].equals("abstention") ? Q : Long.parseLong(words[0]));
         case "change" -> step(words[0]);
-        case "of-version-1" ->
-            master(words[0]).birth = "1 " + master(words[0]).run + " r 1 seen 34302 3";
+        case "of-version" ->
+            master(words[1]).birth = words[0] + " " + master(words[1]).run + " r 1 seen 34302 3";
         case "serve" -> {
           String[] lists = String.join(" ", words).split(", ");
           serve(lists[0], lists[1], lists[2], serves(lists[3]));
