@@ -124,7 +124,7 @@ final class MarkRules {
               0,
               scope.advice(client, membership, audits, i),
               "");
-      Verdict verdict = client.rules().judge(audit, around);
+      Verdict verdict = client.rules().judge(Membership.Node.of("", audit), around);
       Refresh refresh = verdict.refresh();
       if (refresh != null) {
         writes.add(new Sent(index, node, node.marked(refresh.mark())));

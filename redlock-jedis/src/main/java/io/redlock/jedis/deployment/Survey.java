@@ -224,26 +224,31 @@ public final class Survey {
       List<Answer<Timed>> answers,
       Ticker clocks) {
     Peers peers = new Peers(names, quorum, rules.skewMicros());
+    List<Membership.Node> nodes = new ArrayList<>();
     List<Audited> audits = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) { // so that the last count for the first verdicts
-      hear(peers, i, answers.get(i).value(), clocks, rules);
+      Timed timed = answers.get(i).value();
+      nodes.add(Membership.Node.of(names.get(i), timed == null ? null : timed.audit));
+      hear(peers, i, nodes.get(i), timed, clocks, rules);
     }
     for (int i = 0; i < answers.size(); i++) {
-      Timed timed = answers.get(i).value();
-      NodeAudit audit = timed == null ? null : timed.audit;
-      Surroundings around = hear(peers, i, timed, clocks, rules);
-      Verdict verdict = audit == null || around == null ? null : rules.judge(audit, around);
-      Membership.Node node = Membership.Node.of(names.get(i), audit);
-      audits.add(new Audited(i, node, around, verdict, answers.get(i).failure()));
+      Surroundings around = hear(peers, i, nodes.get(i), answers.get(i).value(), clocks, rules);
+      Verdict verdict = around == null ? null : rules.judge(nodes.get(i), around);
+      audits.add(new Audited(i, nodes.get(i), around, verdict, answers.get(i).failure()));
     }
     return audits;
   }
 
   private static @Nullable Surroundings hear(
-      Peers peers, int master, @Nullable Timed timed, Ticker clocks, TrustRules rules) {
+      Peers peers,
+      int index,
+      Membership.Node node,
+      @Nullable Timed timed,
+      Ticker clocks,
+      TrustRules rules) {
     return timed == null
         ? null
-        : peers.hear(master, timed.audit, timed.beforeNanos, timed.afterNanos, clocks, rules);
+        : peers.hear(index, node, timed.beforeNanos, timed.afterNanos, clocks, rules);
   }
 
   private static Timed audit(Connection connection) {

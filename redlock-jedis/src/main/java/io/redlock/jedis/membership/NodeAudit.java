@@ -63,14 +63,12 @@ public record NodeAudit(
    * Returns the write of the mark into another history of replication (N9): a master takes a new
    * one when its first copy comes, and when all copies have been gone for long, and loses nothing.
    *
-   * @param before the audit before this one, which showed the mark valid
+   * @param before the audit before this one
+   * @param mark the mark that it showed, valid
    * @return null if there is none, or if the server may have lost data
    */
-  public @Nullable Refresh carrying(NodeAudit before) {
-    BirthMark mark = BirthMark.parse(before.birth);
-    return mark != null
-            && mark.isOf(before)
-            && birth.equals(before.birth)
+  @Nullable Refresh carrying(NodeAudit before, BirthMark mark) {
+    return birth.equals(before.birth)
             && runId.equals(before.runId)
             && !replId.equals(before.replId)
             && isOwnHistory

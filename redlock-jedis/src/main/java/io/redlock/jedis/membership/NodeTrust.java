@@ -40,7 +40,7 @@ public final class NodeTrust {
   private long alternatedNanos;
 
   /** The last audit that showed a valid mark, and what it allowed. */
-  private record Sound(NodeAudit audit, Verdict verdict, long sinceNanos) {}
+  private record Sound(NodeAudit audit, BirthMark mark, Verdict verdict, long sinceNanos) {}
 
   /**
    * @param index the node's place among its peers
@@ -64,13 +64,14 @@ public final class NodeTrust {
       NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker, Consumer<String> resets) {
     Sound last = sound;
     if (last != null && afterNanos - last.sinceNanos <= Peers.FRESH_NANOS && !rules.observes()) {
-      NodeAudit.Refresh carrying = audit.carrying(last.audit); // N9
+      NodeAudit.Refresh carrying = audit.carrying(last.audit, last.mark); // N9
       if (carrying != null) {
         return last.verdict.writing(carrying);
       }
     }
+    Membership.Node shown = Membership.Node.of(node, audit);
     Verdict verdict =
-        rules.judge(audit, peers.hear(index, audit, beforeNanos, afterNanos, ticker, rules));
+        rules.judge(shown, peers.hear(index, shown, beforeNanos, afterNanos, ticker, rules));
     if (isAlternating(audit, afterNanos)) {
       verdict = Verdict.refused(Verdict.alternating(audit.runId(), earlier.getLast()));
     }
@@ -79,23 +80,24 @@ public final class NodeTrust {
       verdict = Verdict.abstains(-1, peers.tooFew(), verdict.refresh());
     }
     String step = step(audit, beforeNanos, afterNanos, ticker);
-    String loss = loss(audit);
+    BirthMark mark = shown.valid();
+    String loss = loss(audit, mark);
     loss = loss.isEmpty() ? step : loss;
     if (!loss.isEmpty()) {
       LOG.warn("node {} may have lost earlier grants: {}", node, loss);
       resets.accept(loss);
     }
     warn(audit);
-    boolean isSound = past != null && verdict.stand() != Stand.REFUSED;
-    sound = isSound ? new Sound(audit, verdict, beforeNanos) : null;
+    boolean isRefused = verdict.stand() == Stand.REFUSED;
+    sound = mark == null || isRefused ? null : new Sound(audit, mark, verdict, beforeNanos);
     return rules.observes() ? verdict.unwritten() : verdict;
   }
 
   /** Returns how the node lost its data since the last audit; empty if it did not. */
-  private String loss(NodeAudit audit) {
+  private String loss(NodeAudit audit, @Nullable BirthMark now) {
     BirthMark before = past;
-    past = Membership.Node.of(node, audit).valid();
-    if (before == null || past != null && isKept(before, past)) {
+    past = now;
+    if (before == null || now != null && isKept(before, now)) {
       return "";
     }
     if (!before.runId().equals(audit.runId())) {

@@ -79,29 +79,30 @@ public final class Peers {
    * @return all that is known now, including this audit
    */
   public synchronized Surroundings hear(
-      int node,
-      NodeAudit audit,
+      int index,
+      Membership.Node node,
       long beforeNanos,
       long afterNanos,
       Ticker ticker,
       TrustRules rules) {
     long middleMicros = (beforeNanos + (afterNanos - beforeNanos) / 2) / 1_000;
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
-    String twin = twin(node, audit.runId());
+    NodeAudit audit = node.answer();
+    String twin = twin(index, audit.runId());
     long uncertaintyMicros = (afterNanos - beforeNanos) / 2_000;
     Heard self =
         new Heard(
+            index,
             node,
-            Membership.Node.of(names.get(node), audit),
             afterNanos,
             audit.nodeMicros() - middleMicros,
             uncertaintyMicros,
             wallAheadMicros);
-    heard[node] = twin.isEmpty() ? self : null;
+    heard[index] = twin.isEmpty() ? self : null;
     Membership membership = membership(rules, afterNanos);
-    Advice advice = membership.advice(node);
+    Advice advice = membership.advice(index);
     if (advice instanceof Advice.Keep) {
-      agreed = Optional.of(self.node.shown().agreement());
+      agreed = Optional.of(node.shown().agreement());
     }
     label = membership.label().isEmpty() ? label : membership.label();
     List<Heard> fresh = fresh(wallAheadMicros);

@@ -114,8 +114,7 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone) imp
         Membership.of(masters.stream().map(Audited::node).toList(), quorum, observer, "");
     Verdict verdict =
         observer.judge(
-            target.node().answer(),
-            target.surroundings().advising(membership.advice(target.index())));
+            target.node(), target.surroundings().advising(membership.advice(target.index())));
     Refresh refresh = verdict.refresh();
     if (refresh == null) {
       throw new Stopped(target, verdict.reason());

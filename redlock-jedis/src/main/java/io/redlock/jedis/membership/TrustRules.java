@@ -138,13 +138,13 @@ public record TrustRules(
   }
 
   /** Returns what the node may do, and why. */
-  public Verdict judge(NodeAudit audit, Surroundings around) {
+  public Verdict judge(Membership.Node node, Surroundings around) {
+    NodeAudit audit = node.answer();
     String misconfiguration = misconfiguration(audit, around); // N5
     if (misconfiguration != null) {
       return Verdict.refused(misconfiguration);
     }
-    BirthMark mark = BirthMark.parse(audit.birth());
-    if (mark == null && !audit.birth().isEmpty()) {
+    if (node.isUnreadable()) {
       return Verdict.refused(BirthMark.unreadable(audit.birth()));
     }
     Advice advice = around.advice();
@@ -154,14 +154,11 @@ public record TrustRules(
     if (advice instanceof Advice.Wait wait) {
       return Verdict.abstains(-1, wait.reason(), null);
     }
-    boolean isValid = mark != null && mark.isOf(audit) && !isFromTheFuture(mark, audit, around);
     if (advice instanceof Advice.Write write) {
       return renew(audit, around, write);
     }
-    if (mark == null) {
-      throw new IllegalStateException("there is no mark to keep");
-    }
-    return isValid
+    BirthMark mark = node.shown();
+    return node.isValid() && !isFromTheFuture(mark, audit, around)
         ? keep(audit, mark, around)
         : renew(audit, around, new Advice.Write(mark.serves(), mark.agreement()));
   }

@@ -124,7 +124,7 @@ class MembershipTest {
               0,
               membership.advice(names.indexOf(name)),
               "");
-      return rules.judge(heard.get(name), around);
+      return rules.judge(nodes.get(names.indexOf(name)), around);
     }
 
     /** Writes what is due by what was heard last. */

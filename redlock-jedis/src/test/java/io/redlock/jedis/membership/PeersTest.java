@@ -134,7 +134,12 @@ class PeersTest {
     private Surroundings hear(int node, long halfNanos) {
       long nanos = monotonicNanos();
       return peers.hear(
-          node, audit(master(node)), nanos - halfNanos, nanos + halfNanos, this, Marks.GUARDED);
+          node,
+          Membership.Node.of("n" + node, audit(master(node))),
+          nanos - halfNanos,
+          nanos + halfNanos,
+          this,
+          Marks.GUARDED);
     }
 
     private void tell(Surroundings around, AuditedMaster master) {

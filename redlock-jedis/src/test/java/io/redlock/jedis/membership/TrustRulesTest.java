@@ -84,7 +84,7 @@ class TrustRulesTest {
           return List.of(warning == null ? "none" : warning);
         }
         case "judge" -> {
-          return told(rules.judge(audit(), around()));
+          return told(rules.judge(Membership.Node.of("", audit()), around()));
         }
         default -> throw new IllegalArgumentException(command);
       }
