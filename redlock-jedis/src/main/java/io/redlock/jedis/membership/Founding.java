@@ -8,14 +8,15 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The founding of a set by an operator, as a pure function from what all masters show to the next
@@ -90,7 +91,7 @@ public record Founding(
     if (isNew && ask.isPresent()) {
       return ask.get();
     }
-    MasterSet set = set(nodes);
+    MasterSet set = set(membership, nodes);
     Optional<Agreement> kept =
         nodes.stream()
             .filter(node -> node.hasFoundedText() && isOf(node, set))
@@ -147,21 +148,23 @@ public record Founding(
 
   // The set.
 
-  /** Returns the set of this list as its members show it, else as any mark does, else a new one. */
-  private MasterSet set(List<Membership.Node> nodes) {
+  /** Returns the set of this list as its clients find it, else as any mark does, else a new one. */
+  private MasterSet set(Membership membership, List<Membership.Node> nodes) {
     List<String> names = nodes.stream().map(Membership.Node::name).toList();
-    return Stream.<Predicate<Membership.Node>>of(
-            Membership.Node::isMember, Membership.Node::hasFoundedText, node -> node.mark() != null)
-        .map(
-            shows ->
-                nodes.stream()
-                    .filter(shows)
-                    .flatMap(node -> node.shown().agreement().sets().stream())
-                    .filter(set -> set.isOf(names))
-                    .toList())
-        .flatMap(sets -> Membership.mostShown(sets).stream())
-        .findFirst()
+    return membership
+        .set()
+        .or(() -> shown(nodes.stream().map(Membership.Node::founded), names))
+        .or(() -> shown(nodes.stream().map(Membership.Node::mark), names))
         .orElseGet(() -> new MasterSet(drawn, names));
+  }
+
+  private static Optional<MasterSet> shown(Stream<@Nullable BirthMark> marks, List<String> names) {
+    return Membership.mostShown(
+        marks
+            .filter(Objects::nonNull)
+            .flatMap(mark -> mark.agreement().sets().stream())
+            .filter(set -> set.isOf(names))
+            .toList());
   }
 
   private static boolean isOf(Membership.Node node, MasterSet set) {

@@ -196,6 +196,11 @@ public final class Membership {
     return mine.map(Mine::label).orElse("");
   }
 
+  /** Returns the set of clients that do not move; empty if no mark shows it. */
+  Optional<MasterSet> set() {
+    return mine.filter(its -> !quorum.isJoint()).map(its -> its.sets.get(0));
+  }
+
   /** Returns true if the mark of a node is right. */
   boolean isKept(int index) {
     return mine.isPresent()
