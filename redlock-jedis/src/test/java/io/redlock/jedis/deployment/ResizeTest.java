@@ -120,7 +120,8 @@ class ResizeTest {
           present = names(rest.split(" to ")[0]);
           future = names(rest.split(" to ")[1]);
         }
-        case "agree" -> perform(agree(rest));
+        case "agree" -> perform(agree(rest), false);
+        case "agree-step-by-step" -> perform(agree(rest), true);
         case "begin" -> {
           OperatorCommand agree = agree(words[1]);
           begun.put(words[0], agree);
@@ -132,7 +133,7 @@ class ResizeTest {
           tellPause(begun.get(rest).step().orElseThrow());
           tellChanges();
         }
-        default -> perform(resize(Command.valueOf(command.toUpperCase(Locale.ROOT))));
+        default -> perform(resize(Command.valueOf(command.toUpperCase(Locale.ROOT))), false);
       }
       return out.stream().map(this::withoutDrawnIds).toList();
     }
@@ -166,17 +167,24 @@ class ResizeTest {
       }
     }
 
+    /** Returns terms by their name, or by a ttl and an abstention, in seconds. */
     private static TrustRules terms(String name) {
-      return switch (name) {
+      String[] words = name.split(" ");
+      return switch (words[0]) {
         case "unguarded" -> Marks.rules(false);
         case "usual" -> RULES;
-        case "shorter" -> terms(RULES.maxTtlMillis() / 2, RULES.abstentionMillis() / 2);
-        default -> terms(RULES.maxTtlMillis() * 2, RULES.abstentionMillis() * 2);
+        case "shorter" -> terms(true, RULES.maxTtlMillis() / 2, RULES.abstentionMillis() / 2);
+        case "longer" -> terms(true, RULES.maxTtlMillis() * 2, RULES.abstentionMillis() * 2);
+        default ->
+            terms(
+                words.length == 2,
+                1_000 * Long.parseLong(words[0]),
+                1_000 * Long.parseLong(words[1]));
       };
     }
 
-    private static TrustRules terms(long maxTtlMillis, long abstentionMillis) {
-      return new TrustRules(true, maxTtlMillis, abstentionMillis, RULES.skewMicros(), "");
+    private static TrustRules terms(boolean guarded, long maxTtlMillis, long abstentionMillis) {
+      return new TrustRules(guarded, maxTtlMillis, abstentionMillis, RULES.skewMicros(), "");
     }
 
     // Commands.
@@ -198,9 +206,12 @@ class ResizeTest {
       return new OperatorCommand(agree, found, Duration.ZERO, line -> {});
     }
 
-    private void perform(OperatorCommand command) {
+    private void perform(OperatorCommand command, boolean tellsEachStep) {
       int steps = 0;
       for (Optional<Duration> pause = command.step(); pause.isPresent(); pause = command.step()) {
+        if (tellsEachStep) {
+          tellChanges();
+        }
         tellPause(pause.get());
         assertTrue(steps++ < 100, "it never ends");
       }
@@ -249,13 +260,15 @@ class ResizeTest {
 
     private static String text(String birth) {
       BirthMark mark = BirthMark.parse(birth);
-      boolean isUsual = mark.agreement().abstentionMillis() == RULES.abstentionMillis();
+      Agreement terms = mark.agreement();
+      boolean isUsual = terms.abstentionMillis() == RULES.abstentionMillis();
       return mark.serves()
-          + (" of " + mark.agreement().sets().stream().map(MasterSet::names).toList())
+          + (" of " + terms.sets().stream().map(MasterSet::names).toList())
           + (mark.isAdopted() ? " adopted" : "")
           + (mark.firstSeenMillis() == NOW_MILLIS ? " now" : "")
-          + (isUsual ? "" : " for " + mark.agreement().abstentionMillis() + " ms")
-          + (mark.agreement().guarded() ? "" : " unguarded");
+          + (terms.maxTtlMillis() == RULES.maxTtlMillis() ? "" : " ttl " + terms.maxTtlMillis())
+          + (isUsual ? "" : " for " + terms.abstentionMillis() + " ms")
+          + (terms.guarded() ? "" : " unguarded");
     }
 
     private String withoutDrawnIds(String text) {

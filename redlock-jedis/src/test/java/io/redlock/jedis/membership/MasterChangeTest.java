@@ -8,6 +8,7 @@ import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Reached;
 import io.redlock.jedis.membership.MasterChange.Role;
 import io.redlock.jedis.membership.Membership.Advice;
+import io.redlock.jedis.membership.Operation.Known;
 import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.scenes.Scenes;
@@ -33,8 +34,29 @@ class MasterChangeTest {
 
   @Test
   void masterThatLostItsDataIsNotMarkedWhileNoClocksAgree() {
+    Quorum quorum = Quorum.of(List.of("a", "b", "c"), List.of("a", "b", "c", "d"));
+    Step step =
+        new Resize(Command.PREPARE, quorum, Marks.GUARDED, Set.of(), "", "new")
+            .next(read("a b c d", OptionalLong.empty()), NOTHING_DONE);
+    assertEquals(
+        Set.of("its clock cannot be checked until the clocks of a quorum of nodes agree"),
+        Set.copyOf(assertInstanceOf(Step.Refuse.class, step).reasons().values()));
+  }
+
+  @Test
+  void markIsDatedLaterIfTheClockMayHaveBeenMisread() {
+    Step step =
+        new TermsChange(Quorum.of(3), Marks.GUARDED, Set.of())
+            .next(read("a b c", OptionalLong.of(4_001)), NOTHING_DONE);
+    assertEquals("+5", assertInstanceOf(Step.Write.class, step).marks().get(2).firstSeen());
+  }
+
+  private static final Known NOTHING_DONE = Marks.knowing(Operation.Progress.NONE, 4);
+
+  /** Reads masters of which only a and b are marked, and whose clocks may be wrong by so much. */
+  private static List<Audited> read(String names, OptionalLong beyondSkewMicros) {
     List<Membership.Node> nodes = new ArrayList<>();
-    for (String name : List.of("a", "b", "c", "d")) {
+    for (String name : names.split(" ")) {
       AuditedMaster master = new AuditedMaster("run" + name, "repl" + name);
       if (name.equals("a") || name.equals("b")) {
         master.birth =
@@ -42,19 +64,10 @@ class MasterChangeTest {
       }
       nodes.add(Membership.Node.of(name, master.audit(1_700_000_000_000_000L)));
     }
-    Surroundings unchecked =
-        new Surroundings(0, false, OptionalLong.empty(), 0, new Advice.Keep(), "");
-    Quorum quorum = Quorum.of(List.of("a", "b", "c"), List.of("a", "b", "c", "d"));
-    Step step =
-        new Resize(Command.PREPARE, quorum, Marks.GUARDED, Set.of(), "", "new")
-            .next(
-                Marks.read(nodes).stream()
-                    .map(each -> new Audited(each.index(), each.node(), unchecked, null, null))
-                    .toList(),
-                Marks.knowing(Operation.Progress.NONE, 4));
-    assertEquals(
-        Set.of("its clock cannot be checked until the clocks of a quorum of nodes agree"),
-        Set.copyOf(assertInstanceOf(Step.Refuse.class, step).reasons().values()));
+    Surroundings around = new Surroundings(0, false, beyondSkewMicros, 0, new Advice.Keep(), "");
+    return Marks.read(nodes).stream()
+        .map(each -> new Audited(each.index(), each.node(), around, null, null))
+        .toList();
   }
 
   private static final class Life extends Scenes.Teller {
