@@ -229,7 +229,7 @@ class MarkScope {
   }
 
   static TrustRules rules(boolean guarded, long maxTtlMillis) {
-    return TrustRules.of(guarded, Duration.ofMillis(maxTtlMillis), 0, 0);
+    return TrustRules.of(guarded, Duration.ofMillis(maxTtlMillis), 0, 0, "");
   }
 
   static List<Integer> range(int first, int last) {

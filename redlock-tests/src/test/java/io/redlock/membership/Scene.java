@@ -65,7 +65,7 @@ final class Scene implements AutoCloseable {
         Stream.of(namesOfRivals()).map(name -> name.replaceFirst("^redis://", "")).toList();
     MasterSet set = new MasterSet("tested", names);
     long driftPpm = new SettingValues().driftPartsPerMillion();
-    TrustRules rules = TrustRules.of(guarded, maxTtl, driftPpm, SKEW.toNanos() / 1_000);
+    TrustRules rules = TrustRules.of(guarded, maxTtl, driftPpm, SKEW.toNanos() / 1_000, "");
     RedisServers.found(
         rules.agreement(List.of(set)), servers.get(0), servers.get(FRAGILE), servers.get(2));
   }

@@ -41,7 +41,7 @@ class FiguresTest {
   private static final Duration NODE_TIMEOUT = byDefault(Setting.NODE_TIMEOUT);
   private static final long DRIFT_PPM = byDefault(Setting.DRIFT_PER_SECOND).toNanos() / 1_000;
   private static final TrustRules RULES =
-      TrustRules.of(true, MAX_TTL, DRIFT_PPM, SKEW.toMillis() * 1_000);
+      TrustRules.of(true, MAX_TTL, DRIFT_PPM, SKEW.toMillis() * 1_000, "");
 
   /** The names that the sentence about memory has, divided by 32: tables of keys are as full. */
   private static final int NAMES = 18_750;

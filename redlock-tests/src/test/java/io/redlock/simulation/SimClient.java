@@ -113,7 +113,8 @@ final class SimClient {
       Peers peers =
           new Peers(known.stream().map(SimServer::toString).toList(), quorum, plan.skewMicros);
       TrustRules rules =
-          TrustRules.of(parts.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros);
+          TrustRules.of(
+              parts.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros, "");
       RequestEncoder encoder = new RequestEncoder(plan.retentionMillis, plan.skewMicros);
       LaneSettings settings =
           new LaneSettings(

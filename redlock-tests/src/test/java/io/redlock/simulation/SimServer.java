@@ -116,7 +116,7 @@ final class SimServer {
     List<String> names = masters.stream().map(SimServer::toString).toList();
     Agreement agreement =
         TrustRules.of(
-                world.parts.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros)
+                world.parts.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros, "")
             .agreement(List.of(new MasterSet("first", names)));
     masters.forEach(master -> master.adopt(agreement, isNew));
   }

@@ -30,8 +30,15 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
 
-/** Asks all masters in parallel, without a lock service: audits, and other questions. */
-public final class Survey {
+/**
+ * Questions to all masters in parallel, without a lock service: audits, and others.
+ *
+ * @param masters the masters, in the order of the configuration
+ * @param quorum those that are enough for a lease
+ * @param timeout the time to connect to one address
+ * @param rules the settings under which the masters are judged
+ */
+public record Survey(List<Master> masters, Quorum quorum, Duration timeout, TrustRules rules) {
 
   /**
    * Several, as DNS has no timeout, and each address of a name may take the whole timeout to
@@ -49,11 +56,6 @@ public final class Survey {
 
   /** Enough to meet one again if any of them answers. */
   private static final int MOST_CONNECTIONS = 16;
-
-  private final List<Master> masters;
-  private final Quorum quorum;
-  private final Duration timeout;
-  private final TrustRules rules;
 
   /** A master and the pool of its connections. */
   public record Master(String name, Pool<Connection> pool, boolean ownsPool) {}
@@ -74,31 +76,6 @@ public final class Survey {
 
   /** An audit, and the times before it was asked for and after it was answered. */
   record Timed(NodeAudit audit, long beforeNanos, long afterNanos) {}
-
-  /**
-   * @param rules the settings under which the masters are judged
-   */
-  Survey(List<Master> masters, Quorum quorum, Duration timeout, TrustRules rules) {
-    this.masters = masters;
-    this.quorum = quorum;
-    this.timeout = timeout;
-    this.rules = rules;
-  }
-
-  /** Returns the masters, in the order of the configuration. */
-  public List<Master> masters() {
-    return masters;
-  }
-
-  /** Returns the masters that are enough for a lease. */
-  public Quorum quorum() {
-    return quorum;
-  }
-
-  /** Returns the settings under which the masters are judged. */
-  TrustRules rules() {
-    return rules;
-  }
 
   // Questions.
 

@@ -65,12 +65,6 @@ public record TrustRules(
     }
   }
 
-  /** Returns the rules for these settings. */
-  public static TrustRules of(
-      boolean guarded, Duration maxTtl, long driftPartsPerMillion, long skewMicros) {
-    return of(guarded, maxTtl, driftPartsPerMillion, skewMicros, "");
-  }
-
   /** Returns the rules for these settings, which are typed so. */
   public static TrustRules of(
       boolean guarded, Duration maxTtl, long driftPartsPerMillion, long skewMicros, String typed) {

@@ -129,10 +129,10 @@ class TrustRulesTest {
   void abstentionIsTheLongestTtlWithItsDriftAndTwiceTheSkew() {
     assertEquals(
         30_000 + 300 + 2 + 2 * 2_000,
-        TrustRules.of(true, Duration.ofSeconds(30), 10_000, SKEW_MICROS).abstentionMillis());
+        TrustRules.of(true, Duration.ofSeconds(30), 10_000, SKEW_MICROS, "").abstentionMillis());
     assertEquals(
         11 + 1 + 2 + 2 * 2,
-        TrustRules.of(true, Duration.ofNanos(10_000_001), 10_000, 1_001).abstentionMillis());
+        TrustRules.of(true, Duration.ofNanos(10_000_001), 10_000, 1_001, "").abstentionMillis());
   }
 
   @Test

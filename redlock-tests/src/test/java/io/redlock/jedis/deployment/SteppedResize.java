@@ -63,7 +63,7 @@ public final class SteppedResize {
       Ticker ticker,
       RandomGenerator random,
       PrintStream out) {
-    TrustRules rules = TrustRules.of(true, maxTtl, driftPartsPerMillion, skewMicros);
+    TrustRules rules = TrustRules.of(true, maxTtl, driftPartsPerMillion, skewMicros, "");
     this.out = out;
     resize =
         new OperatorCommand(

@@ -46,7 +46,7 @@ public final class LaneFixture implements AutoCloseable {
     LaneSettings settings = settings(nodeTimeout, silenceTimeout);
     NodeAddress parsed = address(address);
     pool = NodePools.open(parsed, clientConfig, "test", settings.silenceTimeout());
-    TrustRules rules = TrustRules.of(false, Duration.ofSeconds(30), 10_000, 2_000_000);
+    TrustRules rules = TrustRules.of(false, Duration.ofSeconds(30), 10_000, 2_000_000, "");
     Peers alone = new Peers(List.of(parsed.name()), Quorum.of(1), 2_000_000);
     NodeTrust trust = new NodeTrust(parsed.name(), 0, alone, rules, 10_000);
     lane =

@@ -32,7 +32,7 @@ public final class TestLanes {
     assertEquals(List.of(), faults);
     long skewMicros = settings.skewMicros();
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    TrustRules rules = TrustRules.of(true, maxTtl, 10_000, skewMicros);
+    TrustRules rules = TrustRules.of(true, maxTtl, 10_000, skewMicros, "");
     List<NodeAddress> parsed = addresses.stream().map(LaneFixture::address).toList();
     List<String> names = parsed.stream().map(NodeAddress::name).toList();
     Peers peers = new Peers(names, Quorum.of(names.size()), skewMicros);
