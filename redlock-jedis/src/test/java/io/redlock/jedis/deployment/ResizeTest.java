@@ -27,7 +27,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -240,16 +239,8 @@ class ResizeTest {
       tried.clear();
       carried.clear();
       saved.clear();
-      Map<String, String> now = births();
-      Map<String, List<String>> changed = new LinkedHashMap<>();
-      now.forEach(
-          (name, birth) -> {
-            if (!birth.equals(before.getOrDefault(name, ""))) {
-              changed.computeIfAbsent(text(birth), key -> new ArrayList<>()).add(name);
-            }
-          });
-      changed.forEach((text, names) -> out.add(String.join(" ", names) + ": " + text));
-      before = now;
+      out.addAll(Marks.changes(before, births(), Life::text));
+      before = births();
     }
 
     private Map<String, String> births() {

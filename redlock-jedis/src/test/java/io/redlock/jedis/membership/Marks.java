@@ -7,9 +7,12 @@ import io.redlock.jedis.membership.Operation.Progress;
 import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.spi.NodeReply;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -76,6 +79,21 @@ public final class Marks {
         Map.of(),
         answers,
         Stream.of(beside).collect(Collectors.toMap(Membership.Node::name, each -> each)));
+  }
+
+  /** Returns the marks that are others now, as texts, each with the masters that have it. */
+  public static List<String> changes(
+      Map<String, String> before, Map<String, String> now, UnaryOperator<String> text) {
+    Map<String, List<String>> names = new LinkedHashMap<>();
+    now.forEach(
+        (name, birth) -> {
+          if (!birth.equals(before.getOrDefault(name, ""))) {
+            names.computeIfAbsent(text.apply(birth), key -> new ArrayList<>()).add(name);
+          }
+        });
+    return names.entrySet().stream()
+        .map(each -> String.join(" ", each.getValue()) + ": " + each.getKey())
+        .toList();
   }
 
   /** Returns so many microseconds: a sum of numbers, hours, seconds, skews and abstentions. */

@@ -13,7 +13,6 @@ import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -234,17 +233,7 @@ class MembershipTest {
 
     /** The marks that are others now: of whom, when first seen, whom the master serves. */
     private List<String> changes(Map<String, String> before) {
-      Map<String, List<String>> names = new LinkedHashMap<>();
-      births()
-          .forEach(
-              (name, birth) -> {
-                if (!birth.equals(before.getOrDefault(name, ""))) {
-                  names.computeIfAbsent(text(birth), text -> new ArrayList<>()).add(name);
-                }
-              });
-      return names.entrySet().stream()
-          .map(each -> String.join(" ", each.getValue()) + ": " + each.getKey())
-          .toList();
+      return Marks.changes(before, births(), this::text);
     }
 
     private String text(String birth) {
