@@ -1,23 +1,23 @@
 package io.redlock.jedis.deployment;
 
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What is known of one mark and the disk of its master. A restart by itself must not load an older
  * one (M6). A pure function of what the master says of its files.
  *
- * @param saved the last save when none was under way after the mark was written, in seconds
- * @param rewrites the rewrites of the append-only file then; empty if the server does not count
+ * @param before what it said first after the mark was written when nothing was under way; null if
+ *     it has not yet
  * @param isStarted true if a rewrite was started since
  */
-record Disk(OptionalLong saved, OptionalLong rewrites, boolean isStarted) {
+record Disk(@Nullable Files before, boolean isStarted) {
 
   /** Nothing is known. */
-  static final Disk UNKNOWN = new Disk(OptionalLong.empty(), OptionalLong.empty(), false);
+  static final Disk UNKNOWN = new Disk(null, false);
 
   private static final Pattern LINE = Pattern.compile("(?m)^(\\w+):(\\S*)");
 
@@ -64,10 +64,13 @@ record Disk(OptionalLong saved, OptionalLong rewrites, boolean isStarted) {
           || is("aof_rewrite_scheduled", "1");
     }
 
-    private OptionalLong count(String field) {
-      return info.containsKey(field)
-          ? OptionalLong.of(Long.parseLong(info.get(field)))
-          : OptionalLong.empty();
+    /** Returns true if a number has grown; false for one that the server does not tell. */
+    private boolean isLater(String field, @Nullable Files before) {
+      return before != null && number(field) > before.number(field);
+    }
+
+    private long number(String field) {
+      return Long.parseLong(info.getOrDefault(field, "0"));
     }
 
     /** Returns what failed last; empty if nothing did. */
@@ -82,14 +85,12 @@ record Disk(OptionalLong saved, OptionalLong rewrites, boolean isStarted) {
 
   /** Returns the same after another look. */
   Disk seeing(Files files) {
-    return files.isBusy() || saved.isPresent()
-        ? this
-        : new Disk(files.count("rdb_last_save_time"), files.count("aof_rewrites"), isStarted);
+    return files.isBusy() || before != null ? this : new Disk(files, isStarted);
   }
 
   /** Returns the same after a rewrite was started. */
   Disk started() {
-    return new Disk(saved, rewrites, true);
+    return new Disk(before, true);
   }
 
   Step next(Files files) {
@@ -100,15 +101,10 @@ record Disk(OptionalLong saved, OptionalLong rewrites, boolean isStarted) {
       return Step.WAIT;
     }
     if (!files.appends()) {
-      boolean isLater =
-          saved.isPresent()
-              && files.count("rdb_last_save_time").orElse(0) > saved.getAsLong()
-              && files.is("rdb_last_bgsave_status", "ok");
-      return isLater ? Step.DONE : Step.SAVE;
+      boolean isSaved = files.isLater("rdb_last_save_time", before);
+      return isSaved && files.is("rdb_last_bgsave_status", "ok") ? Step.DONE : Step.SAVE;
     }
-    boolean isRewritten =
-        isStarted
-            || rewrites.isPresent() && files.count("aof_rewrites").orElse(0) > rewrites.getAsLong();
+    boolean isRewritten = isStarted || files.isLater("aof_rewrites", before);
     return isRewritten && files.failure().isEmpty() ? Step.DONE : Step.REWRITE;
   }
 }
