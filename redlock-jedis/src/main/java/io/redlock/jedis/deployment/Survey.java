@@ -3,7 +3,7 @@ package io.redlock.jedis.deployment;
 import io.redlock.jedis.connection.ConnectingThread;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.membership.Audited;
-import io.redlock.jedis.membership.Membership;
+import io.redlock.jedis.membership.Membership.Node;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.Peers;
 import io.redlock.jedis.membership.TrustRules;
@@ -201,11 +201,11 @@ public record Survey(List<Master> masters, Quorum quorum, Duration timeout, Trus
       List<Answer<Timed>> answers,
       Ticker clocks) {
     Peers peers = new Peers(names, quorum, rules.skewMicros());
-    List<Membership.Node> nodes = new ArrayList<>();
+    List<Node> nodes = new ArrayList<>();
     List<Audited> audits = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) { // so that the last count for the first verdicts
       Timed timed = answers.get(i).value();
-      nodes.add(Membership.Node.of(names.get(i), timed == null ? null : timed.audit));
+      nodes.add(Node.of(names.get(i), timed == null ? null : timed.audit));
       hear(peers, i, nodes.get(i), timed, clocks, rules);
     }
     for (int i = 0; i < answers.size(); i++) {
@@ -217,12 +217,7 @@ public record Survey(List<Master> masters, Quorum quorum, Duration timeout, Trus
   }
 
   private static @Nullable Surroundings hear(
-      Peers peers,
-      int index,
-      Membership.Node node,
-      @Nullable Timed timed,
-      Ticker clocks,
-      TrustRules rules) {
+      Peers peers, int index, Node node, @Nullable Timed timed, Ticker clocks, TrustRules rules) {
     return timed == null
         ? null
         : peers.hear(index, node, timed.beforeNanos, timed.afterNanos, clocks, rules);

@@ -23,9 +23,6 @@ import redis.clients.jedis.exceptions.JedisDataException;
  */
 final class Audits {
 
-  /** The time without an audit after which a node does not vote. */
-  private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(3);
-
   /** The kind of an answer to an audit. */
   enum Answer {
     /** It led to a new verdict. */
@@ -114,13 +111,13 @@ final class Audits {
 
   /** Returns when the last success becomes too old, if that is before the next audit is due. */
   long dueOrStaleNanos(long nowNanos) {
-    long staleNanos = succeededNanos + FRESH_NANOS + 1;
+    long staleNanos = succeededNanos + NodeAudit.FRESH_NANOS + 1;
     return staleNanos - nowNanos > 0 ? LaneTicks.earlier(staleNanos, dueNanos) : dueNanos;
   }
 
   /** Returns true if the last success is too old. */
   boolean isStale(long nowNanos) {
-    return nowNanos - succeededNanos > FRESH_NANOS;
+    return nowNanos - succeededNanos > NodeAudit.FRESH_NANOS;
   }
 
   /** Lets the last success count for longer: this process was paused until now. */

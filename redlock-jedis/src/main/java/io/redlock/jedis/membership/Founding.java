@@ -1,6 +1,7 @@
 package io.redlock.jedis.membership;
 
 import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.Membership.Node;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
@@ -70,7 +71,7 @@ public record Founding(
 
   @Override
   public Step step(List<Audited> masters, Known known) {
-    List<Membership.Node> nodes = masters.stream().map(Audited::node).toList();
+    List<Node> nodes = masters.stream().map(Audited::node).toList();
     Membership membership = Membership.of(nodes, quorum, client, "");
     List<Audited> members =
         masters.stream().filter(each -> membership.isKept(each.index())).toList();
@@ -149,12 +150,12 @@ public record Founding(
   // The set.
 
   /** Returns the set of this list as its clients find it, else as any mark does, else a new one. */
-  private MasterSet set(Membership membership, List<Membership.Node> nodes) {
-    List<String> names = nodes.stream().map(Membership.Node::name).toList();
+  private MasterSet set(Membership membership, List<Node> nodes) {
+    List<String> names = nodes.stream().map(Node::name).toList();
     return membership
         .set()
-        .or(() -> shown(nodes.stream().map(Membership.Node::founded), names))
-        .or(() -> shown(nodes.stream().map(Membership.Node::mark), names))
+        .or(() -> shown(nodes.stream().map(Node::founded), names))
+        .or(() -> shown(nodes.stream().map(Node::mark), names))
         .orElseGet(() -> new MasterSet(drawn, names));
   }
 
@@ -167,17 +168,17 @@ public record Founding(
             .toList());
   }
 
-  private static boolean isOf(Membership.Node node, MasterSet set) {
+  private static boolean isOf(Node node, MasterSet set) {
     return node.mark() != null && node.shown().agreement().set(set.id()).isPresent();
   }
 
   /** Returns true if its valid mark serves the clients of the set. */
-  private static boolean isServing(Membership.Node node, MasterSet set) {
+  private static boolean isServing(Node node, MasterSet set) {
     return node.isMember() && isOf(node, set) && node.shown().serves().includes(set.id());
   }
 
   /** Returns true if the set is the other one of a change that is under way, or was. */
-  private static boolean isLeftBehind(Membership.Node node, MasterSet set) {
+  private static boolean isLeftBehind(Node node, MasterSet set) {
     return node.isMember()
         && isOf(node, set)
         && !isServing(node, set)
@@ -185,12 +186,12 @@ public record Founding(
   }
 
   /** Returns true if its mark serves only the clients of the set. */
-  private static boolean isAlone(Membership.Node node, MasterSet set) {
+  private static boolean isAlone(Node node, MasterSet set) {
     return node.shown().serves().equals(Served.of(set.id()));
   }
 
   /** Returns true if the set is being founded with its mark. */
-  private boolean isBegun(Membership.Node node, MasterSet set) {
+  private boolean isBegun(Node node, MasterSet set) {
     return node.isValid()
         && !node.shown().isFounded()
         && node.shown().isAdopted() == isNew
@@ -198,7 +199,7 @@ public record Founding(
   }
 
   /** Returns true if the set was founded on it as one of masters that were never used. */
-  private static boolean isAsNew(Membership.Node node, MasterSet set) {
+  private static boolean isAsNew(Node node, MasterSet set) {
     return isServing(node, set) && node.shown().isAdopted();
   }
 
@@ -207,7 +208,7 @@ public record Founding(
   /** Returns why this master cannot be adopted; empty if it can, or is a member. */
   private String hindrance(
       Audited master, Known known, Membership membership, MasterSet set, boolean goesOn) {
-    Membership.Node node = master.node();
+    Node node = master.node();
     NodeAudit audit = node.audit();
     String fault = Operation.fault(master, client, gone);
     if (audit == null || !fault.isEmpty()) {
@@ -252,14 +253,14 @@ public record Founding(
   // Marks.
 
   /** Returns true if its mark is of the set that may be written over. */
-  private boolean isReplaced(Membership.Node node) {
+  private boolean isReplaced(Node node) {
     return node.mark() != null && node.shown().last().id().equals(replaced.get(node.name()));
   }
 
   /** Returns the other masters of the sets whose marks are to be replaced. */
-  private Set<String> unseen(List<Membership.Node> nodes) {
+  private Set<String> unseen(List<Node> nodes) {
     Set<String> names = new TreeSet<>();
-    for (Membership.Node node : nodes) {
+    for (Node node : nodes) {
       if (isReplaced(node)) {
         names.addAll(node.shown().last().names());
       }
@@ -270,8 +271,8 @@ public record Founding(
   }
 
   /** Returns why the set whose mark is to be replaced may be in use; empty if it is not. */
-  private String use(Membership.Node node, Map<String, Membership.Node> beside) {
-    for (Membership.Node other : beside.values()) {
+  private String use(Node node, Map<String, Node> beside) {
+    for (Node other : beside.values()) {
       if (gone.contains(other.name())
           || node.mark() == null
           || !node.shown().last().names().contains(other.name())) {
@@ -295,8 +296,7 @@ public record Founding(
   }
 
   /** Returns the terms of the set: those that its marks show, else those of this client. */
-  private Agreement agreement(
-      List<Membership.Node> nodes, MasterSet set, Optional<Agreement> kept) {
+  private Agreement agreement(List<Node> nodes, MasterSet set, Optional<Agreement> kept) {
     long longestMillis =
         nodes.stream()
             .filter(node -> node.mark() != null)
@@ -317,7 +317,7 @@ public record Founding(
       if (members.contains(each)) {
         continue;
       }
-      Membership.Node node = each.node();
+      Node node = each.node();
       NodeAudit audit = node.answer();
       boolean isItsOwn = isBegun(node, set) && node.shown().agreement().equals(agreement);
       long ageMillis = isItsOwn ? audit.nodeMillis() - node.shown().firstSeenMillis() : 0;

@@ -1,5 +1,6 @@
 package io.redlock.jedis.membership;
 
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +35,9 @@ public record NodeAudit(
     long evictedKeys,
     long nodeMicros,
     String birth) {
+
+  /** The age up to which an audit counts: it shows the mark of its node, which may vote by it. */
+  public static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(3);
 
   /**
    * A birth mark to write, unless another one was written since, or three seconds have passed.

@@ -1,5 +1,6 @@
 package io.redlock.jedis.membership;
 
+import io.redlock.jedis.membership.Membership.Node;
 import io.redlock.jedis.membership.Verdict.Stand;
 import io.redlock.spi.BackgroundLog;
 import io.redlock.spi.Ticker;
@@ -63,13 +64,15 @@ public final class NodeTrust {
   public Verdict judge(
       NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker, Consumer<String> resets) {
     Sound last = sound;
-    if (last != null && afterNanos - last.sinceNanos <= Peers.FRESH_NANOS && !rules.observes()) {
+    if (last != null
+        && afterNanos - last.sinceNanos <= NodeAudit.FRESH_NANOS
+        && !rules.observes()) {
       NodeAudit.Refresh carrying = audit.carrying(last.audit, last.mark); // N9
       if (carrying != null) {
         return last.verdict.writing(carrying);
       }
     }
-    Membership.Node shown = Membership.Node.of(node, audit);
+    Node shown = Node.of(node, audit);
     Verdict verdict =
         rules.judge(shown, peers.hear(index, shown, beforeNanos, afterNanos, ticker, rules));
     if (isAlternating(audit, afterNanos)) {

@@ -1,6 +1,7 @@
 package io.redlock.jedis.membership;
 
 import io.redlock.jedis.membership.Membership.Advice;
+import io.redlock.jedis.membership.Membership.Node;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
@@ -10,7 +11,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -20,9 +20,6 @@ import org.jspecify.annotations.Nullable;
  * how long a node that was reset abstains. Thread-safe.
  */
 public final class Peers {
-
-  /** The age up to which an audit shows the mark of its node. */
-  static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(3);
 
   private final Quorum nodes;
   private final List<String> names;
@@ -37,7 +34,7 @@ public final class Peers {
   /** The last audit of a connected node. The offset is its clock minus the monotonic clock. */
   private record Heard(
       int index,
-      Membership.Node node,
+      Node node,
       long auditedNanos,
       long offsetMicros,
       long uncertaintyMicros,
@@ -79,12 +76,7 @@ public final class Peers {
    * @return all that is known now, including this audit
    */
   public synchronized Surroundings hear(
-      int index,
-      Membership.Node node,
-      long beforeNanos,
-      long afterNanos,
-      Ticker ticker,
-      TrustRules rules) {
+      int index, Node node, long beforeNanos, long afterNanos, Ticker ticker, TrustRules rules) {
     long middleMicros = (beforeNanos + (afterNanos - beforeNanos) / 2) / 1_000;
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
     NodeAudit audit = node.answer();
@@ -118,11 +110,11 @@ public final class Peers {
   }
 
   private Membership membership(TrustRules rules, long nowNanos) {
-    List<Membership.Node> all = new ArrayList<>();
+    List<Node> all = new ArrayList<>();
     for (int node = 0; node < heard.length; node++) {
       Heard its = heard[node]; // if it is old, the node may show another mark by now
-      boolean isOld = its == null || nowNanos - its.auditedNanos > FRESH_NANOS;
-      all.add(its == null || isOld ? Membership.Node.of(names.get(node), null) : its.node);
+      boolean isOld = its == null || nowNanos - its.auditedNanos > NodeAudit.FRESH_NANOS;
+      all.add(its == null || isOld ? Node.of(names.get(node), null) : its.node);
     }
     boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
     return new Membership(all, nodes, rules, isChosen ? label : "", agreed);

@@ -4,6 +4,7 @@ import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
+import io.redlock.jedis.membership.Membership.Node;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.util.ArrayList;
@@ -128,7 +129,7 @@ public record Resize(
   /** Stops if an operator changes the terms of the clients meanwhile. */
   private static void requireSameTerms(List<Audited> found) {
     long terms =
-        marks(found, Membership.Node::member)
+        marks(found, Node::member)
             .filter(mark -> !mark.serves().isNobody())
             .map(mark -> mark.agreement().of(List.of()))
             .distinct()
@@ -143,7 +144,7 @@ public record Resize(
   // The sets of the change.
 
   private static Stream<BirthMark> marks(
-      List<Audited> found, Function<Membership.Node, @Nullable BirthMark> which) {
+      List<Audited> found, Function<Node, @Nullable BirthMark> which) {
     return found.stream().flatMap(each -> Stream.ofNullable(which.apply(each.node())));
   }
 
@@ -169,11 +170,11 @@ public record Resize(
     }
     if (its.isEmpty() && command == Command.FINISH) { // a void mark counts if a valid one fits
       its =
-          pairs(marks(found, Membership.Node::founded)).stream()
+          pairs(marks(found, Node::founded)).stream()
               .filter(isIts)
               .filter(
                   sets ->
-                      marks(found, Membership.Node::member)
+                      marks(found, Node::member)
                           .anyMatch(mark -> mark.agreement().set(sets.future.id()).isPresent()))
               .toList();
     }
@@ -204,10 +205,9 @@ public record Resize(
   /** Returns the changes that are under way, as masters show that serve anybody. */
   private static List<Sets> changes(List<Audited> found) {
     Predicate<BirthMark> serves = mark -> !mark.serves().isNobody();
-    boolean isAnyServing = marks(found, Membership.Node::member).anyMatch(serves);
+    boolean isAnyServing = marks(found, Node::member).anyMatch(serves);
     return pairs( // all have restarted, if none serves
-        marks(found, isAnyServing ? Membership.Node::member : Membership.Node::founded)
-            .filter(serves));
+        marks(found, isAnyServing ? Node::member : Node::founded).filter(serves));
   }
 
   /** Returns the changes that marks show, each by both of its sets. */
@@ -357,7 +357,7 @@ public record Resize(
   private boolean mayBeNew(Audited target, List<Audited> found, Sets sets) {
     return command == Command.PREPARE
         && isJoining(target)
-        && marks(found.stream().filter(each -> !isJoining(each)).toList(), Membership.Node::founded)
+        && marks(found.stream().filter(each -> !isJoining(each)).toList(), Node::founded)
             .flatMap(text -> text.serves().changes().stream())
             .noneMatch(label -> label.startsWith(sets.present.id() + ">"));
   }

@@ -24,9 +24,6 @@ import java.util.function.Predicate;
  */
 public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone) implements Operation {
 
-  /** An audit counts for so long at most. */
-  private static final long AUDIT_MILLIS = 3_000;
-
   @Override
   public Step step(List<Audited> masters, Known known) {
     List<Audited> present = Operation.present(masters, quorum, rules, gone, each -> false);
@@ -45,7 +42,7 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone) imp
     boolean hasWaited = known.progress().waited() && known.progress().marks().equals(marks);
     // None outlasts the longest abstention of any master, and a client that was paused since its
     // last audit may extend one once more.
-    Duration lastLease = Duration.ofMillis(2 * longestMillis + AUDIT_MILLIS);
+    Duration lastLease = Duration.ofMillis(2 * longestMillis).plusNanos(NodeAudit.FRESH_NANOS);
     return new Rules<>(present)
         .on(each -> !each.node().isMember(), each -> marked(each, masters))
         .on(each -> hasWaited && isLonger.test(each), each -> under(each, wanted, true, false))

@@ -2,6 +2,7 @@ package io.redlock.jedis.membership;
 
 import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.Membership.Advice;
+import io.redlock.jedis.membership.Membership.Node;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.text.Brief;
 import java.time.Duration;
@@ -132,7 +133,7 @@ public record TrustRules(
   }
 
   /** Returns what the node may do, and why. */
-  public Verdict judge(Membership.Node node, Surroundings around) {
+  public Verdict judge(Node node, Surroundings around) {
     NodeAudit audit = node.answer();
     String misconfiguration = misconfiguration(audit, around); // N5
     if (misconfiguration != null) {
@@ -220,11 +221,7 @@ public record TrustRules(
     OptionalLong beyondMicros = around.beyondSkewMicros();
     if (beyondMicros.isEmpty()) {
       // The age of the mark would be wrong by as much as the clock is.
-      return Verdict.abstains(
-          -1,
-          "its data is new, and its clock cannot be checked until the clocks of a quorum of nodes"
-              + " agree",
-          null);
+      return Verdict.abstains(-1, "its data is new, and " + Audited.UNCHECKED, null);
     }
     long aheadMillis = ceilMillis(beyondMicros.getAsLong());
     long waitMillis = fresh.agreement().abstentionMillis();
