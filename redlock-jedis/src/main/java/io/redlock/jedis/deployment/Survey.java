@@ -83,15 +83,6 @@ public record Survey(List<Master> masters, Quorum quorum, Duration timeout, Trus
    * Returns the answers, in the order of the masters. An interrupt stays set and ends the wait.
    *
    * @param question throws if there is no answer
-   */
-  public <T> List<Answer<T>> ask(Function<Connection, T> question) {
-    return ask(question, Duration.ZERO);
-  }
-
-  /**
-   * Returns the answers to a question that takes time to answer, in the order of the masters. An
-   * interrupt stays set and ends the wait.
-   *
    * @param longest the longest time for the answer itself, beyond that to connect
    */
   public <T> List<Answer<T>> ask(Function<Connection, T> question, Duration longest) {
@@ -165,7 +156,7 @@ public record Survey(List<Master> masters, Quorum quorum, Duration timeout, Trus
   /** Returns the results, in the order of the masters. */
   public List<Audited> audit() {
     List<String> names = masters.stream().map(Master::name).toList();
-    return judge(names, quorum, rules, ask(Survey::audit), CLOCKS);
+    return judge(names, quorum, rules, ask(Survey::audit, Duration.ZERO), CLOCKS);
   }
 
   /**

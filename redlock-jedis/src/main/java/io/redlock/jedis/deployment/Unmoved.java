@@ -1,6 +1,7 @@
 package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.Survey.Answer;
+import java.time.Duration;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
@@ -25,7 +26,9 @@ public record Unmoved(Set<String> clients, String unknown) {
     Set<String> unmoved = new TreeSet<>();
     String unknown = "";
     for (Answer<String> answer :
-        survey.ask(connection -> ProbedMasters.text(connection, Protocol.Command.CLIENT, "LIST"))) {
+        survey.ask(
+            connection -> ProbedMasters.text(connection, Protocol.Command.CLIENT, "LIST"),
+            Duration.ZERO)) {
       String clients = answer.value();
       if (clients == null) {
         unknown = answer.failureText();

@@ -208,10 +208,6 @@ public final class Membership {
         && advice(index) instanceof Advice.Keep;
   }
 
-  private static int bits(Stream<Seen> some) {
-    return some.mapToInt(each -> 1 << each.index).sum();
-  }
-
   private Stream<Seen> as(Sight... some) {
     return seen.stream().filter(each -> each.is(some));
   }
@@ -331,7 +327,10 @@ public final class Membership {
     Optional<Agreement> shown = mostShown(as(Sight.MEMBER).map(Seen::terms).toList());
     boolean isAgreed =
         quorum.isReachedBy(
-            bits(as(Sight.MEMBER).filter(each -> shown.equals(Optional.of(each.terms())))));
+            as(Sight.MEMBER)
+                .filter(each -> shown.equals(Optional.of(each.terms())))
+                .mapToInt(each -> 1 << each.index)
+                .sum());
     if (!isAgreed && isAny(UNCLEAR)) {
       boolean isDisputed = isAny(Sight.BEGUN, Sight.DISPUTED);
       return new Advice.Wait(

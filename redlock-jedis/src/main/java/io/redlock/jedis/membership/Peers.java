@@ -98,7 +98,7 @@ public final class Peers {
     }
     label = membership.label().isEmpty() ? label : membership.label();
     List<Heard> fresh = fresh(wallAheadMicros);
-    boolean byMedian = nodes.isReachedBy(set(fresh));
+    boolean byMedian = nodes.isReachedBy(fresh.stream().mapToInt(each -> 1 << each.index).sum());
     Heard median = byMedian ? median(fresh) : self;
     return new Surroundings(
         middleMicros + (byMedian ? median.offsetMicros : wallAheadMicros),
@@ -118,10 +118,6 @@ public final class Peers {
     }
     boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
     return new Membership(all, nodes, rules, isChosen ? label : "", agreed);
-  }
-
-  private static int set(List<Heard> some) {
-    return some.stream().mapToInt(each -> 1 << each.index).reduce(0, (a, b) -> a | b);
   }
 
   /** Returns the name of another node that is the same process; the second one does not count. */

@@ -36,9 +36,9 @@ class SurveyTest {
         ConnectionPool pool = pool(server)) {
       Survey survey = survey(pool, PATIENCE);
       Function<Connection, String> question = connection -> killed(server, connection);
-      assertLost(survey.ask(question).get(0));
+      assertLost(survey.ask(question, Duration.ZERO).get(0));
       server.restart();
-      assertNotNull(survey.ask(connection -> connection.ping()).get(0).value());
+      assertNotNull(survey.ask(connection -> connection.ping(), Duration.ZERO).get(0).value());
       assertLost(survey.askOne(0, question));
     }
   }
@@ -52,7 +52,7 @@ class SurveyTest {
         ConnectionPool pool = pool(server)) {
       Survey survey = survey(pool, usual);
       Function<Connection, Boolean> question = connection -> ends(othersTimeIsOver);
-      assertEquals("no answer in time", survey.ask(question).get(0).failureText());
+      assertEquals("no answer in time", survey.ask(question, Duration.ZERO).get(0).failureText());
       Thread later = new Thread(othersTimeIsOver::countDown);
       Function<Connection, Boolean> search =
           connection -> {
