@@ -27,7 +27,7 @@ final class Catalog {
    * @param bornMillis when, by its clock, it was first seen since; {@link #UNBORN} or {@link #OLD}
    * @param gained whether its clock has run fast
    * @param holders which owner each key is of plus 1, four bits each; 0 where there is no key
-   * @param readers the owners that read the first name, as bits
+   * @param readers the owners that read each name, as bits
    */
   record Node(
       List<Cell> cells, int birth, long bornMillis, boolean gained, int holders, int readers) {
@@ -50,8 +50,10 @@ final class Catalog {
         holders |= (number + 1) << HOLDER_BITS * name;
       }
       int readers = 0;
-      for (Reader reader : cells.get(0).readers()) {
-        readers |= 1 << OWNERS.indexOf(reader.owner());
+      for (int name = 0; name < cells.size(); name++) {
+        for (Reader reader : cells.get(name).readers()) {
+          readers |= readerBit(name, OWNERS.indexOf(reader.owner()));
+        }
       }
       return new Node(cells, birth, bornMillis, gained, holders, readers);
     }
@@ -72,7 +74,21 @@ final class Catalog {
     /** Whether the name's key is this owner's, or this owner reads the name. */
     boolean isHeld(int name, int owner) {
       int holder = holder(name);
-      return holder == READERS ? (readers >>> owner & 1) != 0 : holder == owner;
+      return holder == READERS ? (readers & readerBit(name, owner)) != 0 : holder == owner;
+    }
+
+    private static int readerBit(int name, int owner) {
+      return owner < OWNERS.size() ? 1 << OWNERS.size() * name + owner : 0;
+    }
+
+    /** Whether the owner reads any name. */
+    boolean readsAny(int owner) {
+      for (int name = 0; name < cells.size(); name++) {
+        if ((readers & readerBit(name, owner)) != 0) {
+          return true;
+        }
+      }
+      return false;
     }
 
     /** Whether the keys of all these names are this owner's. */
@@ -95,7 +111,7 @@ final class Catalog {
       return false;
     }
 
-    /** Whether the name has a key, and none before it is of the same owner. */
+    /** Whether the name has an owner's key, and none before it is of the same owner. */
     boolean isFirstOfItsOwner(int name) {
       int holder = holder(name);
       for (int before = 0; before < name; before++) {
@@ -103,7 +119,7 @@ final class Catalog {
           return false;
         }
       }
-      return holder != NOBODY;
+      return holder != NOBODY && holder != READERS;
     }
 
     private int holder(int name) {

@@ -13,10 +13,10 @@ import org.junit.jupiter.api.Test;
 /** The protocol as it is. */
 class ExplorerTest extends SearchedScopes {
 
-  private static final int[] A = {0};
-  private static final int[] B = {1};
-  private static final int[] AB = {0, 1};
-  private static final int[] BC = {1, 2};
+  static final int[] A = {0};
+  static final int[] B = {1};
+  static final int[] AB = {0, 1};
+  static final int[] BC = {1, 2};
   private static final int[] CA = {0, 2};
 
   private static Scope timed(String name) {
@@ -122,6 +122,10 @@ class ExplorerTest extends SearchedScopes {
     return Stream.of(
         Scope.of("2 attempts of 2 rounds, a cut").attempts(2).rounds(2).cuts(1),
         Scope.of("3 attempts of 1 round").attempts(3),
+        Scope.of("2 attempts of 2 rounds, a clock beyond the skew")
+            .attempts(2)
+            .rounds(2)
+            .aheadMicros(0, 1_500_000),
         Scope.of("2 attempts of 2 rounds, a counter far ahead")
             .attempts(2)
             .rounds(2)
@@ -148,6 +152,7 @@ class ExplorerTest extends SearchedScopes {
             .horizon(3),
         sets("2 overlapping sets, 2 rounds", AB, BC).rounds(2),
         sets("2 overlapping sets, a cut", AB, BC).aheadMicros(0).cuts(1),
+        Scope.of("2 names and one of them, set free at any moment").sets(AB, A).setFree(),
         passing("2 leases that are passed on"),
         passing("2 leases that are passed on, a copy").copies(1),
         passing("2 leases that are passed on, 2 rounds").aheadMicros(0, 2).rounds(2),

@@ -237,47 +237,45 @@ final class NodeSteps {
         node.each(cell -> cell.owner().equals(owner) ? cell.at(cell.lockUntilMillis() + 1) : cell));
   }
 
-  /** A reader's entry runs out, and the key with the last of them. */
-  int expiredEntry(int number, int reader) {
-    Node node = catalog.nodes.get(number);
-    Cell cell = node.cells().get(0);
-    Reading before = cell.reading();
+  /** A reader's entries run out, and a key with the last of its entries. */
+  int expiredEntries(int number, int reader) {
     String owner = Catalog.OWNERS.get(reader);
+    return catalog.nodes.of(catalog.nodes.get(number).each(cell -> withoutEntry(cell, owner)));
+  }
+
+  private static Cell withoutEntry(Cell cell, String owner) {
+    Reading before = cell.reading();
     List<Reader> left =
         before.all().stream()
             .filter(each -> each.released() || !each.owner().equals(owner))
             .toList();
+    if (left.size() == before.all().size()) {
+      return cell;
+    }
     Cell after =
         cell.read(new Reading(left, before.floored(), before.floor(), before.floorUntilMillis()));
-    boolean isLast = after.readers().isEmpty();
-    return catalog.nodes.of(
-        node.with(
-            List.of(
-                isLast
-                    ? after.locked("", 0)
-                    : after.locked(cell.owner(), after.readers().get(0).untilMillis()))));
+    return after.readers().isEmpty()
+        ? after.locked("", 0)
+        : after.locked(cell.owner(), after.readers().get(0).untilMillis());
   }
 
-  /** An operator sets the name free here, and has this counter buried. */
-  int freed(int number, int now, long buried) {
+  /** An operator sets a name free here, and has this counter buried. */
+  int freed(int number, int name, int now, long buried) {
     Node node = catalog.nodes.get(number);
-    List<Cell> before = node.cells();
+    Cell before = node.cells().get(name);
     NodeRequest request =
-        new NodeRequest.Free(
-            ClientSteps.NAMES, Catalog.FREED, 0, buried, List.of(before.get(0).value()));
-    List<Cell> after =
-        model
-            .execute(before, request, Standing.VOTING, scope.nodeMicros(now, node.gained()))
-            .cells()
-            .stream()
-            .map(this::normal)
-            .toList();
+        new NodeRequest.Free(ClientSteps.NAMES, Catalog.FREED, 0, buried, List.of(before.value()));
+    long micros = scope.nodeMicros(now, node.gained());
+    Cell after =
+        normal(model.execute(List.of(before), request, Standing.VOTING, micros).cells().get(0));
     if (scope.checks(ExplorerInvariant.I8)) {
-      Invariants.counterNeverFalls(before.get(0).counter(), after.get(0).counter());
-      Invariants.floorNeverFalls(before.get(0).floor(), after.get(0).floor());
-      Invariants.freedNameHasNoFloor(after.get(0));
+      Invariants.counterNeverFalls(before.counter(), after.counter());
+      Invariants.floorNeverFalls(before.floor(), after.floor());
+      Invariants.freedNameHasNoFloor(after);
     }
-    return catalog.nodes.of(node.with(after));
+    List<Cell> cells = new ArrayList<>(node.cells());
+    cells.set(name, after);
+    return catalog.nodes.of(node.with(List.copyOf(cells)));
   }
 
   /** A ticket runs out. */

@@ -1,5 +1,9 @@
 package io.redlock.explorer;
 
+import static io.redlock.explorer.ExplorerTest.A;
+import static io.redlock.explorer.ExplorerTest.AB;
+import static io.redlock.explorer.ExplorerTest.B;
+import static io.redlock.explorer.ExplorerTest.BC;
 import static io.redlock.explorer.ExplorerTest.crowd;
 
 import io.redlock.explorer.Scope.Mode;
@@ -59,6 +63,9 @@ class ReadersExplorerTest extends SearchedScopes {
             .aheadAtFirst(1_900_000)
             .extensions(1)
             .copies(1),
+        shared("a writer of 2 names and a reader of one", W, R).sets(AB, A),
+        shared("a writer and a reader of 2 overlapping sets, a cut", W, R).sets(AB, BC).cuts(1),
+        shared("a reader of 2 names and a writer of one, a cut", R, W).sets(AB, B).cuts(1),
         crowd("a fair writer and 2 readers", 1, 1, 1).modes(W, R, R),
         crowd("a fair reader and 2 writers", 1, 1, 1).modes(R, W, W),
         crowd("a fair writer, a reader without a ticket and one with", 1, 1, 1).modes(W, U, R),
@@ -68,7 +75,13 @@ class ReadersExplorerTest extends SearchedScopes {
   }
 
   static Stream<Scope> largeScopes() {
-    return Stream.of(readingForLonger(), readingLossy(), readingCopied(), readingFreed());
+    return Stream.of(
+        readingForLonger(),
+        readingLossy(),
+        readingCopied(),
+        readingFreed(),
+        shared("2 readers of 2 names and a writer of one", R, R, W).sets(AB, AB, B),
+        shared("a writer of 2 names and a reader of one, set free", W, R).sets(AB, A).setFree());
   }
 
   static Stream<Scope> longScopes() {

@@ -399,7 +399,7 @@ final class Scope {
         && switch (invariant) {
           case I13 -> isFair() && isFaultless();
           case I14 -> isFair() || names > 1 || heldBefore > 0 || hasReaders();
-          case I15 -> names > 1;
+          case I15 -> names > 1 && !isSetFree; // an operator frees one of them
           case I20 -> losses == 0 && !countersExpire();
           case I28 -> isOnlyRead();
           default -> true;

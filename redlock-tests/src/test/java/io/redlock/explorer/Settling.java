@@ -126,11 +126,12 @@ final class Settling {
         || state.holdsAny(scope.owner(attempt))) {
       return false;
     }
-    if (request.shared()) {
-      return isDeadReader(state.cells().get(0), request, scope.ownerName(attempt));
-    }
+    String owner = scope.ownerName(attempt);
     for (int name : scope.set(attempt)) {
-      if (request.token() > state.cells().get(name).counter()) {
+      Cell cell = state.cells().get(name);
+      boolean isDead =
+          request.shared() ? isDeadReader(cell, request, owner) : request.token() <= cell.counter();
+      if (!isDead) {
         return false;
       }
     }

@@ -42,6 +42,10 @@ class SettlingTest {
             () -> timed("1 shared lease, 1 extend").modes(Mode.READER).extensions(1).cuts(2),
             () -> Scope.of("2 overlapping sets").sets(new int[] {0, 1}, new int[] {1, 2}),
             () ->
+                Scope.of("a writer of 2 names and a reader")
+                    .modes(Mode.WRITER, Mode.READER)
+                    .sets(new int[] {0, 1}, new int[] {1}),
+            () ->
                 Scope.of("2 fair waiters, nothing is late")
                     .fair(1, 1)
                     .heldAtFirst()

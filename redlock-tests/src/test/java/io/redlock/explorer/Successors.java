@@ -136,8 +136,10 @@ final class Successors {
       expire(node, state);
     }
     if (scope.isSetFree) {
-      free(node, 0, "");
-      free(node, clients.highestCounter(world), " and to bury the highest counter");
+      for (int name = 0; name < state.cells().size(); name++) {
+        free(node, name, 0, "");
+        free(node, name, clients.highestCounter(world), " and to bury the highest counter");
+      }
     }
     if (scope.waitersDie) {
       for (int each = 0; each < state.cells().get(0).queue().size(); each++) {
@@ -164,26 +166,23 @@ final class Successors {
     }
   }
 
-  private void free(int node, long buried, String also) {
-    int freed = nodes.freed(world.nodes[node], world.now, buried);
+  private void free(int node, int name, long buried, String also) {
+    int freed = nodes.freed(world.nodes[node], name, world.now, buried);
     if (freed != world.nodes[node]) {
-      begin(() -> name(node) + " is told to set the name free" + also).nodes[node] = freed;
+      begin(() -> name(node) + " is told to set name " + name + " free" + also).nodes[node] = freed;
       done();
     }
   }
 
   /** An owner's keys were set together and run out together. Each entry runs out by itself. */
   private void expire(int node, Node state) {
-    if (state.readers() != 0) {
-      for (int each = 0; each < scope.attempts && !scope.nothingIsLate; each++) {
-        int reader = each;
-        if ((state.readers() >>> reader & 1) != 0) {
-          begin(() -> owner(reader) + "'s entry at " + name(node) + " runs out").nodes[node] =
-              nodes.expiredEntry(world.nodes[node], reader);
-          done();
-        }
+    for (int each = 0; each < scope.attempts && !scope.nothingIsLate; each++) {
+      int reader = each;
+      if (state.readsAny(reader)) {
+        begin(() -> owner(reader) + "'s entry at " + name(node) + " runs out").nodes[node] =
+            nodes.expiredEntries(world.nodes[node], reader);
+        done();
       }
-      return;
     }
     for (int name = 0; name < state.cells().size(); name++) {
       boolean mayRunOut = !scope.nothingIsLate || state.isHeldByStrangers();
