@@ -27,7 +27,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /** Changes of masters that lose their marks, or restart with what they have on disk. */
 @Tag("servers")
@@ -131,17 +133,32 @@ class SavedChangeTest extends OperatedMasters {
 
   // What is on disk.
 
-  static Stream<List<String>> files() {
+  private static final String KILL = "KILL";
+
+  static Stream<Arguments> filesAndEnds() {
     return Stream.of(
-        List.of("--save", ""),
-        List.of("--save", "3600 1000000"),
-        List.of("--appendonly", "yes", "--appendfsync", "always"),
-        List.of("--appendonly", "yes", "--appendfsync", "no"));
+            List.of("--save", ""),
+            List.of("--save", "3600 1000000"),
+            List.of("--appendonly", "yes", "--appendfsync", "always"),
+            List.of("--appendonly", "yes", "--appendfsync", "no"))
+        .flatMap(
+            files ->
+                Stream.of(KILL, "SHUTDOWN", "SHUTDOWN NOSAVE") // TERM does what SHUTDOWN does
+                    .map(end -> Arguments.of(files, end)));
+  }
+
+  private static void end(RedisServer server, String end) {
+    if (end.equals(KILL)) {
+      server.kill();
+    } else {
+      assertThrows(JedisConnectionException.class, () -> server.command(end.split(" ")));
+      Await.until("it has ended", () -> !server.isAlive());
+    }
   }
 
   @ParameterizedTest
-  @MethodSource("files")
-  void decisionOutlivesACrash(List<String> files) throws Exception {
+  @MethodSource("filesAndEnds")
+  void decisionOutlivesTheEndOfAMaster(List<String> files, String end) throws Exception {
     start(2, of(0), files.toArray(String[]::new));
     servers.get(0).command("SAVE");
     assertDone(list(0), list(1), Command.PREPARE, Command.COMMIT);
@@ -149,7 +166,7 @@ class SavedChangeTest extends OperatedMasters {
     assertTrue(bound.contains("|-no-return-|"), bound);
     boolean isOnDiskAtOnce = files.contains("always");
     assertEquals(isOnDiskAtOnce, servers.get(0).calls("bgsave", "bgrewriteaof") == 0);
-    servers.get(0).kill();
+    end(servers.get(0), end);
     servers.get(0).restart();
     Await.until("it is loaded", () -> servers.get(0).infoOf("loading").equals("0"));
     assertEquals(bound, mark(0));
