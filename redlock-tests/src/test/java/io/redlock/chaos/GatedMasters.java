@@ -18,6 +18,7 @@ import io.redlock.Votes.Vote;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.scenes.Scenes;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testkit.GateProxy;
 import io.redlock.testkit.Together;
@@ -123,10 +124,7 @@ final class GatedMasters implements Scenes.Actor {
             .nodeTimeout(nodeTimeout)
             .build();
     clients.add(client);
-    for (int i = 0; i < NODES; i++) {
-      int node = i;
-      Await.until("node " + node + " is up", () -> statuses().get(node).state() == State.UP);
-    }
+    NodeView.awaitAllUp(client);
   }
 
   private List<NodeStatus> statuses() {

@@ -17,6 +17,7 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.scenes.Scenes;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.Repository;
 import io.redlock.testbed.Unchecked;
@@ -256,10 +257,8 @@ final class Incident implements Scenes.Actor {
   }
 
   private void awaitState(Redlock service, int master, String state) {
-    Await.until(
-        "master " + master + " is " + state,
-        () -> service.operations().nodes().get(master - 1).state() == State.valueOf(state));
-    sees(service.operations().nodes().get(master - 1));
+    NodeView.await(service, master - 1, State.valueOf(state));
+    sees(NodeView.status(service, master - 1));
   }
 
   private void sees(NodeStatus status) {

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
-import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
 import java.io.Reader;
@@ -79,12 +79,12 @@ class ConfigurationSamplesTest {
       Redlock redlock = JedisRedlock.builder().node(masters).clientConfig(login).build();
       // readme:end
       try (redlock) {
-        Await.until("the old password logs in", () -> isConnected(redlock));
+        NodeView.await(redlock, 0, State.UP);
         server.command("ACL", "SETUSER", "app", ">new", "<old");
         server.command("CLIENT", "KILL", "USER", "app");
-        Await.until("the old password is refused", () -> state(redlock) == State.MISCONFIGURED);
+        NodeView.await(redlock, 0, State.MISCONFIGURED);
         vault.current().set("new");
-        Await.until("the new password logs in", () -> isConnected(redlock));
+        NodeView.await(redlock, 0, State.UP);
       }
     }
   }
@@ -107,29 +107,11 @@ class ConfigurationSamplesTest {
       JedisRedlock.Builder patient = JedisRedlock.builder().silenceTimeout(Duration.ofMinutes(1));
       assertTrue(patient.node(masters).clientConfig(tls).adoptNew().isComplete());
       try (redlock) {
-        Await.until("the lane is up", () -> isConnected(redlock));
+        NodeView.await(redlock, 0, State.UP);
       }
       try (Redlock distrustful = JedisRedlock.connect(masters)) {
-        Await.until(
-            "it is refused",
-            () ->
-                distrustful
-                    .operations()
-                    .nodes()
-                    .get(0)
-                    .reason()
-                    .orElse("")
-                    .startsWith("TLS failed"));
-        assertEquals(State.DOWN, state(distrustful));
+        NodeView.await(distrustful, 0, State.DOWN, "TLS failed");
       }
     }
-  }
-
-  private static State state(Redlock redlock) {
-    return redlock.operations().nodes().get(0).state();
-  }
-
-  private static boolean isConnected(Redlock redlock) {
-    return state(redlock) == State.UP;
   }
 }

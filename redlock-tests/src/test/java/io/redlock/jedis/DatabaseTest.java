@@ -12,6 +12,7 @@ import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
@@ -151,9 +152,7 @@ class DatabaseTest {
     try (Redlock redlock = again.build()) {
       assertRefused(redlock, 5);
       select(0);
-      Await.until(
-          "all are up",
-          () -> redlock.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
+      NodeView.awaitAllUp(redlock);
     }
   }
 

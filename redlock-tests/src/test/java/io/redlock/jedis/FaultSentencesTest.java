@@ -16,6 +16,7 @@ import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.membership.Audited;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
@@ -142,7 +143,7 @@ class FaultSentencesTest {
       Lease lease = redlock.acquire(RESOURCE, TTL, TTL);
       ExtendResult extended = lease.extend(TTL.plusSeconds(5));
       assertTrue(extended.toString().contains(unknown(command)), extended::toString);
-      assertEquals(unknown(command), redlock.operations().nodes().get(0).reason().orElse(""));
+      assertEquals(unknown(command), NodeView.reason(redlock, 0));
     }
   }
 
@@ -151,7 +152,7 @@ class FaultSentencesTest {
     try (RedisServer server = without("DEL");
         Redlock redlock = builder(server.address(), null).build()) {
       redlock.acquire(RESOURCE, TTL, TTL).release();
-      assertEquals(unknown("DEL"), redlock.operations().nodes().get(0).reason().orElse(""));
+      assertEquals(unknown("DEL"), NodeView.reason(redlock, 0));
     }
   }
 
@@ -196,7 +197,7 @@ class FaultSentencesTest {
         NodeVote vote = vote(redlock, each);
         assertEquals(sentence, vote.detail(), each::toString);
         assertEquals(Vote.MISCONFIGURED, vote.vote());
-        assertEquals(sentence, redlock.operations().nodes().get(0).lastError().orElse(""));
+        assertEquals(sentence, NodeView.status(redlock, 0).lastError().orElse(""));
       }
       redlock.acquire("free", TTL, TTL).release(); // the node serves other resources
       Await.until("nothing is left", () -> server.keys(RESOURCE).isEmpty());
@@ -404,9 +405,7 @@ class FaultSentencesTest {
       try (Redlock redlock = builder(server.address(), trusting(certificate)).build()) {
         Await.until(
             "the sentence comes, not " + redlock.operations().nodes(),
-            () ->
-                List.of(asked, CLOSED)
-                    .contains(redlock.operations().nodes().get(0).reason().orElse("")));
+            () -> List.of(asked, CLOSED).contains(NodeView.reason(redlock, 0)));
       }
     }
   }
@@ -453,10 +452,10 @@ class FaultSentencesTest {
       String sentence, Vote vote, String address, JedisClientConfig config) throws Exception {
     try (Redlock redlock = builder(address, config).build()) {
       long start = System.nanoTime();
-      String reason = redlock.operations().nodes().get(0).reason().orElse("");
+      String reason = NodeView.reason(redlock, 0);
       while (!sentence.equals(reason) && System.nanoTime() - start < TTL.toNanos()) {
         redlock.tryAcquire(RESOURCE, TTL); // what only a request brings to light
-        reason = redlock.operations().nodes().get(0).reason().orElse("");
+        reason = NodeView.reason(redlock, 0);
       }
       assertEquals(sentence, reason);
       assertIsExplained(sentence);

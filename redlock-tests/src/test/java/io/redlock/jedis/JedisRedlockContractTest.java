@@ -2,7 +2,7 @@ package io.redlock.jedis;
 
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
-import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
@@ -50,12 +50,9 @@ class JedisRedlockContractTest extends RedlockContract {
       }
       Redlock client = builder.build();
       clients.add(client);
-      for (int i = 0; i < NODES; i++) {
-        int node = i;
+      for (int node = 0; node < NODES; node++) {
         if (servers.get(node).isAlive()) {
-          Await.until(
-              "node " + node + " is up",
-              () -> client.operations().nodes().get(node).state() == State.UP);
+          NodeView.await(client, node, State.UP);
         }
       }
       return client;

@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
-import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
@@ -43,9 +43,7 @@ class JedisRedlockTest {
   void oneStringMayNameAllMastersAndClosingEndsAllConnections() {
     try (Redlock redlock = JedisRedlock.connect(String.join(", ", servers.addresses()))) {
       assertEquals(3, redlock.operations().nodes().size());
-      Await.until(
-          "all are up",
-          () -> redlock.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
+      NodeView.awaitAllUp(redlock);
     }
     for (RedisServer server : servers) {
       Await.until(

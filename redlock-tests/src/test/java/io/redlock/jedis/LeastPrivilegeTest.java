@@ -29,6 +29,7 @@ import io.redlock.spi.NodeRequest.Inspect;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.Repository;
@@ -163,7 +164,7 @@ class LeastPrivilegeTest {
       try (Redlock redlock = builder(address(server)).keyPrefix("other:").build();
           Redlock right = builder(address(server)).build()) {
         redlock.tryAcquire("a", TTL);
-        NodeStatus status = redlock.operations().nodes().get(0);
+        NodeStatus status = NodeView.status(redlock, 0);
         assertEquals(State.MISCONFIGURED, status.state());
         assertTrue(status.reason().orElse("").contains("the locks' own names"), status::toString);
         assertFalse(redlock.operations().isAvailable());
@@ -203,14 +204,13 @@ class LeastPrivilegeTest {
     assertTrue(rival.tryAcquire("a", TTL).lease().isPresent());
     emptied.command("FLUSHALL");
     for (Redlock each : List.of(redlock, rival)) {
-      Await.until(
-          "it abstains", () -> each.operations().nodes().get(1).state() == State.ABSTAINING);
+      NodeView.await(each, 1, State.ABSTAINING);
     }
     for (RedisServer server : servers) {
       server.command("CLIENT", "KILL", "USER", "locks");
     }
     for (Redlock each : List.of(redlock, rival)) {
-      Await.until("it is back", () -> each.operations().nodes().get(0).state() == State.UP);
+      NodeView.await(each, 0, State.UP);
       each.acquire("d", TTL, TTL).release();
     }
     servers.forEach(server -> server.command("DEL", PREFIX + "a"));
@@ -432,7 +432,7 @@ class LeastPrivilegeTest {
                 .keyPrefix(PREFIX)
                 .nodeTimeout(Duration.ofSeconds(4))
                 .build()) {
-      return redlock.operations().nodes().get(0);
+      return NodeView.status(redlock, 0);
     }
   }
 
@@ -476,7 +476,7 @@ class LeastPrivilegeTest {
         complaints.add(extended.toString());
       }
       if (lease.release() != ReleaseResult.RELEASED) {
-        NodeStatus status = redlock.operations().nodes().get(0);
+        NodeStatus status = NodeView.status(redlock, 0);
         assertEquals(State.MISCONFIGURED, status.state(), status::toString);
         complaints.add(status.toString());
       }

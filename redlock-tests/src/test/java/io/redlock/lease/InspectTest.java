@@ -14,12 +14,12 @@ import io.redlock.Inspection.Node;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
-import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.HolderLabel;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
@@ -82,9 +82,7 @@ class InspectTest {
       JedisRedlock.Builder settings = servers.patientClient();
       Redlock redlock = (label.isEmpty() ? settings : settings.holder(label)).build();
       clients.add(redlock);
-      Await.until(
-          "all are up",
-          () -> redlock.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
+      NodeView.awaitAllUp(redlock);
       return redlock;
     }
 

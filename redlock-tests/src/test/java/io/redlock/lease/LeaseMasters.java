@@ -5,6 +5,7 @@ import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.spi.HolderLabel;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testkit.GateProxy;
@@ -123,12 +124,9 @@ public final class LeaseMasters
 
   /** Waits until the client has a connection to every master that is alive. */
   public void awaitUp(Redlock client) {
-    for (int i = 0; i < NODES; i++) {
-      int node = i;
-      if (servers.get(i).isAlive()) {
-        Await.until(
-            "node " + i + " is up",
-            () -> client.operations().nodes().get(node).state() == State.UP);
+    for (int node = 0; node < NODES; node++) {
+      if (servers.get(node).isAlive()) {
+        NodeView.await(client, node, State.UP);
       }
     }
   }

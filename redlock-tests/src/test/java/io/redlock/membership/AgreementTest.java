@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.NodeStatus;
-import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
@@ -15,6 +14,7 @@ import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import java.time.Duration;
@@ -73,12 +73,6 @@ class AgreementTest extends OperatedMasters {
     client.acquire("a", ttl, PATIENCE).release();
   }
 
-  private static void awaitUp(Redlock client) {
-    Await.until(
-        "all vote: " + client.operations().nodes(),
-        () -> client.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
-  }
-
   // Clients that do not belong.
 
   @Test
@@ -94,7 +88,7 @@ class AgreementTest extends OperatedMasters {
     }
     assertKeptOut(forgotten, "is not the set of its masters", 0, 1, 2);
     Redlock moved = client(list(0, 1, 2, 3, 4));
-    awaitUp(moved);
+    NodeView.awaitAllUp(moved);
     assertKeptOut(forgotten, "is not the set of its masters", 0, 1, 2);
     awaitLease(moved);
   }
@@ -108,7 +102,7 @@ class AgreementTest extends OperatedMasters {
     servers.get(1).restart();
     assertKeptOut(partial, "missing [127.0.0.1:" + servers.get(3).port(), 0, 1, 2);
     Redlock whole = client(list(4, 3, 2, 1, 0));
-    awaitUp(whole);
+    NodeView.awaitAllUp(whole);
     assertKeptOut(partial, "missing [127.0.0.1:" + servers.get(3).port(), 0, 1, 2);
     awaitLease(whole);
   }
@@ -122,7 +116,7 @@ class AgreementTest extends OperatedMasters {
     servers.get(1).restart();
     assertKeptOut(
         unguarded, "agreed on restartGuard(true), this client has restartGuard(false)", 0, 1, 2);
-    awaitUp(client(list(0, 1, 2)));
+    NodeView.awaitAllUp(client(list(0, 1, 2)));
     assertKeptOut(unguarded, "restartGuard(true)", 0, 1, 2);
   }
 
@@ -132,13 +126,13 @@ class AgreementTest extends OperatedMasters {
     adopt(list(0, 1, 2));
     Duration longer = MAX_TTL.multipliedBy(2);
     Redlock before = client(list(0, 1, 2));
-    awaitUp(before);
+    NodeView.awaitAllUp(before);
     Redlock after = client(settings(list(0, 1, 2)).maxTtl(longer));
     assertKeptOut(after, "agreed on maxTtl 900ms, this client has maxTtl 1.8s", 0, 1, 2);
     DeploymentSettings operator = operator(list(0, 1, 2));
     operator.set(Setting.MAX_TTL, longer);
     assertTrue(operator.agree(Word.NONE, System.out));
-    awaitUp(after);
+    NodeView.awaitAllUp(after);
     awaitLease(after, longer);
     awaitLease(before);
   }
@@ -148,7 +142,7 @@ class AgreementTest extends OperatedMasters {
     servers = RedisServers.startBrandNew(3);
     adopt(list(0, 1, 2));
     Redlock service = client(list(0, 1, 2));
-    awaitUp(service);
+    NodeView.awaitAllUp(service);
     Redlock hour = client(settings(list(0, 1, 2)).maxTtl(Duration.ofHours(1)));
     assertKeptOut(hour, "agreed on maxTtl 900ms, this client has maxTtl 1h", 0, 1, 2);
     awaitLease(service);
@@ -159,7 +153,7 @@ class AgreementTest extends OperatedMasters {
     servers = RedisServers.startBrandNew(4);
     adopt(list(0, 1, 2));
     Redlock service = client(list(0, 1, 2));
-    awaitUp(service);
+    NodeView.awaitAllUp(service);
     Redlock wrong = client(list(1, 2, 3));
     String difference =
         String.format(
@@ -183,7 +177,7 @@ class AgreementTest extends OperatedMasters {
     JedisRedlock.Builder settings = settings(list(0, 1, 2)).maxTtl(maxTtl);
     assertTrue(settings.silenceTimeout(PATIENCE).adoptNew().isComplete());
     Redlock holder = client(settings(list(0, 1, 2)).maxTtl(maxTtl));
-    awaitUp(holder);
+    NodeView.awaitAllUp(holder);
     Lease lease = holder.acquire("a", maxTtl, PATIENCE);
     holder.close(); // without letting go of what it holds for others to see
     servers.get(2).command("SET", "a", "somebody", "PX", "60000");
@@ -205,10 +199,8 @@ class AgreementTest extends OperatedMasters {
     assertFalse(
         rival.tryAcquire("a", maxTtl).outcome() == AcquireResult.Outcome.ACQUIRED,
         "beside " + lease);
-    assertTrue(
-        rival.operations().nodes().get(0).reason().orElse("").contains("its data is new"),
-        rival::toString);
-    awaitUp(rival);
+    assertTrue(NodeView.reason(rival, 0).contains("its data is new"), rival::toString);
+    NodeView.awaitAllUp(rival);
     return null;
   }
 
@@ -219,7 +211,7 @@ class AgreementTest extends OperatedMasters {
     servers = startSynced(3);
     adopt(list(0));
     assertResized(list(0), list(0, 1, 2));
-    awaitUp(client(list(0, 1, 2)));
+    NodeView.awaitAllUp(client(list(0, 1, 2)));
   }
 
   @Test

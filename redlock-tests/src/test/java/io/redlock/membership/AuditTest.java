@@ -17,6 +17,7 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testkit.GateProxy;
@@ -72,23 +73,15 @@ class AuditTest {
   }
 
   private NodeStatus status(int node) {
-    return client.operations().nodes().get(node);
+    return NodeView.status(client, node);
   }
 
   private void await(int node, State state) {
-    Await.until(
-        "node " + node + " is " + state + ", not " + status(node),
-        () -> status(node).state() == state);
+    NodeView.await(client, node, state);
   }
 
   private void assertRefused(int node, String reason) {
-    await(node, State.MISCONFIGURED, reason);
-  }
-
-  private void await(int node, State state, String reason) {
-    Await.until(
-        "node " + node + " is " + state + " for " + reason + ", not " + status(node),
-        () -> status(node).state() == state && status(node).reason().orElse("").contains(reason));
+    NodeView.await(client, node, State.MISCONFIGURED, reason);
   }
 
   // Misconfigured masters.
@@ -115,7 +108,7 @@ class AuditTest {
     assertEquals(State.MISCONFIGURED, status(refused).state());
     Await.until(
         "the others wait for it",
-        () -> status(1 - refused).reason().orElse("").contains("all must answer first"));
+        () -> NodeView.reason(client, 1 - refused).contains("all must answer first"));
     return refused;
   }
 
@@ -280,9 +273,7 @@ class AuditTest {
           servers.get(0).address(),
           first.address(),
           second.address());
-      for (int node = 0; node < 3; node++) {
-        await(node, State.UP);
-      }
+      NodeView.awaitAllUp(client);
       Lease lease = client.acquire("a", TTL, TTL);
       Await.until("all hold it", () -> first.keys("a").size() + second.keys("a").size() == 2);
       clock.set(TTL.plusSeconds(5)); // the keys have run out
@@ -330,9 +321,7 @@ class AuditTest {
             gate.address(),
             servers.get(1).address(),
             stepping.address());
-        for (int node = 0; node < 3; node++) {
-          await(node, State.UP);
-        }
+        NodeView.awaitAllUp(client);
         Lease lease = client.acquire("stepped", TTL, TTL);
         Await.until("it holds the key", () -> stepping.keys("stepped").size() == 1);
         Await.until("the grant has passed", () -> asked(gate, "stepped") > 0);

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LockNotAcquiredException;
-import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
@@ -17,6 +16,7 @@ import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import java.io.IOException;
 import java.net.Inet4Address;
@@ -113,21 +113,10 @@ class ErrorClassesTest {
 
   /** It takes some time until it is known why there is no connection. */
   private void assertUnreachable(String words) {
-    Await.until(
-        "there is no connection: " + words,
-        () -> {
-          NodeStatus node = client.operations().nodes().get(0);
-          return node.state() == State.DOWN && node.reason().orElse("").contains(words);
-        });
+    NodeView.await(client, 0, State.DOWN, words);
     connects.set(0);
     assertRefusedUncounted(Vote.UNREACHABLE, words);
     assertTrue(connects.get() <= MAX_REQUESTS, connects + " connections");
-  }
-
-  private void awaitUp() {
-    Await.until(
-        "the node is up, not " + client.operations().nodes(),
-        () -> client.operations().nodes().get(0).state() == State.UP);
   }
 
   /** Calls, is refused with this vote and these words, and has not hammered the server. */
@@ -193,7 +182,7 @@ class ErrorClassesTest {
     try (Lease lease = client.acquire(RESOURCE, TTL, Duration.ofMinutes(1))) {
       assertTrue(lease.isValid());
     }
-    awaitUp();
+    NodeView.await(client, 0, State.UP);
     assertNothingIsLeft();
   }
 
@@ -201,7 +190,7 @@ class ErrorClassesTest {
     Await.until(
         "the node answers, not " + client.operations().nodes(),
         () -> {
-          State state = client.operations().nodes().get(0).state();
+          State state = NodeView.state(client, 0);
           return state != State.DOWN && state != State.CONNECTING;
         });
   }
@@ -355,8 +344,7 @@ class ErrorClassesTest {
     server.command(
         "SET", "redlock:birth", mark.replaceFirst("\\w{40}", "another")); // so it is void
     connect("redis://app:geheim@127.0.0.1:" + server.port());
-    Await.until(
-        "the audit fails", () -> client.operations().nodes().get(0).state() == State.MISCONFIGURED);
+    NodeView.await(client, 0, State.MISCONFIGURED);
     assertRefused(Vote.MISCONFIGURED, "the server denies SET to this user");
     server.command("ACL", "SETUSER", "app", "+set");
     assertRecovers();
@@ -367,13 +355,10 @@ class ErrorClassesTest {
     server.command("ACL", "SETUSER", "app", "on", ">geheim", "~redlock:*", "~mine", "&*", "+@all");
     connect("redis://app:geheim@127.0.0.1:" + server.port());
     assertRefused(Vote.MISCONFIGURED, "the server denies a key");
-    assertEquals(
-        State.MISCONFIGURED,
-        client.operations().nodes().get(0).state(),
-        "no name is allowed so far");
+    assertEquals(State.MISCONFIGURED, NodeView.state(client, 0), "no name is allowed so far");
     assertTrue(client.tryAcquire("mine", TTL).lease().isPresent());
     assertRefused(Vote.MISCONFIGURED, "the server denies a key");
-    assertEquals(State.UP, client.operations().nodes().get(0).state());
+    assertEquals(State.UP, NodeView.state(client, 0));
     assertNothingIsLeft();
   }
 
@@ -386,7 +371,7 @@ class ErrorClassesTest {
     server.command("BGSAVE");
     Await.until("the save fails", () -> server.infoOf("rdb_last_bgsave_status").equals("err"));
     assertRefused(Vote.MISCONFIGURED, "MISCONF");
-    assertEquals(State.MISCONFIGURED, client.operations().nodes().get(0).state());
+    assertEquals(State.MISCONFIGURED, NodeView.state(client, 0));
     Files.delete(inTheWay);
     server.command("SAVE");
     assertRecovers();
@@ -452,10 +437,10 @@ class ErrorClassesTest {
     Lease released = client.acquire("released", TTL, TTL);
     server.command("CONFIG", "SET", "maxmemory", "1");
     assertRefused(Vote.UNABLE, "out of memory");
-    assertEquals(State.UP, client.operations().nodes().get(0).state());
-    assertTrue(client.operations().nodes().get(0).lastError().orElse("").contains("out of memory"));
+    assertEquals(State.UP, NodeView.state(client, 0));
+    assertTrue(NodeView.status(client, 0).lastError().orElse("").contains("out of memory"));
     Await.until("no lease can be granted", () -> !client.operations().isAvailable());
-    assertEquals(State.UP, client.operations().nodes().get(0).state());
+    assertEquals(State.UP, NodeView.state(client, 0));
     assertExtended(extended.extend(TTL));
     assertEquals(ReleaseResult.RELEASED, released.release());
     assertEquals(List.of(), server.keys("released"));

@@ -11,6 +11,7 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
@@ -97,7 +98,7 @@ class LostPastTest {
       /** A grant before the next audit is one of the limits on the page of the protocol. */
       @Override
       void audited(Redlock rival) {
-        Await.until("an audit shows it", () -> Scene.stateOfFragile(rival) != State.UP);
+        Await.until("an audit shows it", () -> NodeView.state(rival, Scene.FRAGILE) != State.UP);
       }
     };
 
@@ -205,15 +206,7 @@ class LostPastTest {
       wrongAtFirst(scene, clock);
       Redlock newRival = scene.rival(ttl);
       Await.until(
-          "its clock is noticed",
-          () ->
-              newRival
-                  .operations()
-                  .nodes()
-                  .get(Scene.FRAGILE)
-                  .reason()
-                  .orElse("")
-                  .contains("clock"));
+          "its clock is noticed", () -> NodeView.reason(newRival, Scene.FRAGILE).contains("clock"));
       clock.set(Duration.ZERO);
       assertNobodyGetsItWhileItIsHeld(lease, ttl, oldRival, newRival);
     }
@@ -233,15 +226,7 @@ class LostPastTest {
       scene.third().requests().hold();
       Redlock rival = scene.anyRival(ttl);
       Await.until(
-          "two clocks differ",
-          () ->
-              rival
-                  .operations()
-                  .nodes()
-                  .get(0)
-                  .reason()
-                  .orElse("")
-                  .contains("ahead of the median"));
+          "two clocks differ", () -> NodeView.reason(rival, 0).contains("ahead of the median"));
       long audits = scene.fragile().calls("time"); // one each, while nobody is granted anything
       Await.until("it is audited again", () -> scene.fragile().calls("time") > audits);
       clock.set(Duration.ZERO);

@@ -9,7 +9,7 @@ import io.redlock.Lease;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServers;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
@@ -48,8 +48,6 @@ class NodeCountTest {
 
   private static void kill(RedisServers servers, int node, Redlock redlock) {
     servers.get(node).kill();
-    Await.until(
-        "it is known to be down",
-        () -> redlock.operations().nodes().get(node).state() == State.DOWN);
+    NodeView.await(redlock, node, State.DOWN);
   }
 }

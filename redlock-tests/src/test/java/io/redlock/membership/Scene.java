@@ -11,6 +11,7 @@ import io.redlock.jedis.membership.TrustRules;
 import io.redlock.settings.SettingValues;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testkit.GateProxy;
@@ -126,7 +127,7 @@ final class Scene implements AutoCloseable {
   /** A lease on the first two masters, whose holder reaches none of them any more. */
   Lease leaseOfAnIsolatedHolder(Duration ttl) throws InterruptedException {
     Redlock holder = connect(ttl, gates.stream().map(GateProxy::address).toArray(String[]::new));
-    Await.until("the fragile node votes", () -> stateOfFragile(holder) == State.UP);
+    NodeView.await(holder, FRAGILE, State.UP);
     gates.get(2).requests().hold();
     Lease lease = holder.acquire(RESOURCE, ttl, Duration.ofMinutes(1)); // for a busy machine
     gates.forEach(gate -> gate.requests().hold());
@@ -151,9 +152,7 @@ final class Scene implements AutoCloseable {
   private Redlock connect(Duration maxTtl, String... addresses) {
     Redlock client = build(maxTtl, addresses);
     for (int node : new int[] {0, 2}) {
-      Await.until(
-          "node " + node + " votes",
-          () -> client.operations().nodes().get(node).state() == State.UP);
+      NodeView.await(client, node, State.UP);
     }
     return client;
   }
@@ -171,10 +170,6 @@ final class Scene implements AutoCloseable {
         .maxTtl(maxTtl)
         .clockSkew(SKEW)
         .restartGuard(guarded);
-  }
-
-  static State stateOfFragile(Redlock client) {
-    return client.operations().nodes().get(FRAGILE).state();
   }
 
   @Override

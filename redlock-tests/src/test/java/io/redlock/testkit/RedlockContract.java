@@ -30,6 +30,7 @@ import io.redlock.ReleaseResult;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -315,7 +316,7 @@ public abstract class RedlockContract {
     for (int node = 0; node < 3; node++) {
       deployment.takeDown(node);
       int down = node;
-      Await.until("it is seen", () -> bob.operations().nodes().get(down).state() != State.UP);
+      Await.until("it is seen", () -> NodeView.state(bob, down) != State.UP);
     }
     Inspection inspection = bob.operations().inspect(resource);
     assertEquals(Held.UNKNOWN, inspection.held(), inspection::toString);
@@ -494,11 +495,8 @@ public abstract class RedlockContract {
     assertAcquired(late.tryAcquire(resource, TTL));
     List<NodeStatus> nodes = late.operations().nodes();
     assertEquals(alice.operations().nodes().stream().map(NodeStatus::name).toList(), names(nodes));
-    Await.until(
-        "node 2 is known to be dead", () -> late.operations().nodes().get(2).state() == State.DOWN);
-    assertFalse(
-        late.operations().nodes().get(2).reason().orElse("").isBlank(),
-        late.operations().nodes()::toString);
-    assertEquals(State.UP, late.operations().nodes().get(0).state());
+    NodeView.await(late, 2, State.DOWN);
+    assertFalse(NodeView.reason(late, 2).isBlank(), nodes::toString);
+    assertEquals(State.UP, NodeView.state(late, 0));
   }
 }

@@ -12,6 +12,7 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.lease.LeaseMasters;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testbed.Signal;
@@ -126,8 +127,7 @@ class WaitersTest {
     }
     masters.kill(0);
     for (Redlock client : List.of(alice, bob)) {
-      Await.until(
-          "the death is noticed", () -> client.operations().nodes().get(0).state() != State.UP);
+      Await.until("the death is noticed", () -> NodeView.state(client, 0) != State.UP);
     }
     masters.get(0).restart();
     masters.awaitUp(alice);

@@ -7,8 +7,10 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.redlock.AcquireResult.Outcome;
 import io.redlock.Lease;
+import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
@@ -63,13 +65,8 @@ class DashboardTest {
       assertEquals(Outcome.CONTENDED, redlock.tryAcquire("c", TTL).outcome());
       servers.get(0).kill();
       servers.get(1).kill();
-      Await.until(
-          "two masters are down",
-          () ->
-              redlock.operations().nodes().stream()
-                      .filter(node -> node.state().name().equals("DOWN"))
-                      .count()
-                  == 2);
+      NodeView.await(redlock, 0, State.DOWN);
+      NodeView.await(redlock, 1, State.DOWN);
       assertEquals(Outcome.UNAVAILABLE, redlock.tryAcquire("d", TTL).outcome());
       Await.until(
           "the lease is lost",
