@@ -12,6 +12,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,6 +65,10 @@ public class NodeModel {
     static final Comparator<Place> ORDER =
         Comparator.comparingLong(Place::micros).thenComparing(Place::waiter);
 
+    private boolean isOf(@Nullable Ticket ticket) {
+      return ticket != null && waiter.equals(ticket.waiter());
+    }
+
     private boolean isOver(long nowMillis) {
       return nowMillis > untilMillis || untilMillis - nowMillis > MOST_TICKET_MILLIS; // Q5
     }
@@ -92,14 +97,10 @@ public class NodeModel {
     public static final Reading NONE = new Reading(List.of(), 0, 0, 0);
 
     private Reading with(Reader reader) {
-      List<Reader> readers = new ArrayList<>(without(reader.owner).all);
+      List<Reader> readers = new ArrayList<>(kept(it -> !it.owner.equals(reader.owner)).all);
       readers.add(reader);
       readers.sort(Comparator.comparing(Reader::owner));
       return new Reading(List.copyOf(readers), floored, floor, floorUntilMillis);
-    }
-
-    private Reading without(String owner) {
-      return kept(reader -> !reader.owner.equals(owner));
     }
 
     private Reading kept(Predicate<Reader> condition) {
@@ -215,12 +216,10 @@ public class NodeModel {
     }
 
     private @Nullable Reader reader(String somebody, boolean released) {
-      for (Reader reader : reading.all) {
-        if (reader.released == released && reader.owner.equals(somebody)) {
-          return reader;
-        }
-      }
-      return null;
+      return reading.all.stream()
+          .filter(reader -> reader.released == released && reader.owner.equals(somebody))
+          .findFirst()
+          .orElse(null);
     }
 
     /** Returns true if this owner reads the name. */
@@ -240,17 +239,13 @@ public class NodeModel {
       return queued(List.copyOf(places));
     }
 
-    /** Lets the ticket of a new holder expire with its key or entry at the latest. */
-    private Cell withTicketUpTo(long untilMillis, @Nullable Ticket ticket, long nowMillis) {
-      return ticket != null && nowMillis + ticket.lifeMillis() > untilMillis
-          ? joined(ticket, untilMillis)
-          : this;
+    private Cell left(Ticket ticket) {
+      return having(place -> !place.isOf(ticket));
     }
 
-    private Cell left(Ticket ticket) {
-      List<Place> others =
-          queue.stream().filter(place -> !place.waiter.equals(ticket.waiter())).toList();
-      return others.size() == queue.size() ? this : queued(others);
+    private Cell having(Predicate<Place> condition) {
+      List<Place> places = queue.stream().filter(condition).toList();
+      return places.size() == queue.size() ? this : queued(places);
     }
 
     /** Returns the same counter and queue with a key that is not a string. */
@@ -260,22 +255,11 @@ public class NodeModel {
 
     /** Returns the data at that time, without expired keys. */
     public Cell at(long nowMillis) {
-      boolean lockGone = !owner.isEmpty() && nowMillis > lockUntilMillis;
-      boolean counterGone = counter != 0 && nowMillis > counterUntilMillis;
-      boolean placeGone =
-          !queue.isEmpty() && queue.stream().anyMatch(place -> place.isOver(nowMillis));
-      Reading readingThen = reading.equals(Reading.NONE) ? reading : reading.at(nowMillis);
-      if (!lockGone && !counterGone && !placeGone && readingThen == reading) {
-        return this;
-      }
-      return new Cell(
-          lockGone ? NOBODY : owner,
-          lockGone ? 0 : token,
-          lockGone ? 0 : lockUntilMillis,
-          counterGone ? 0 : counter,
-          counterGone ? 0 : counterUntilMillis,
-          placeGone ? queue.stream().filter(place -> !place.isOver(nowMillis)).toList() : queue,
-          readingThen);
+      Cell live = isFree() || nowMillis <= lockUntilMillis ? this : released();
+      live = counter == 0 || nowMillis <= counterUntilMillis ? live : live.counting(0, 0);
+      live = live.having(place -> !place.isOver(nowMillis));
+      Reading readingThen = live.reading.at(nowMillis);
+      return readingThen == live.reading ? live : live.read(readingThen);
     }
 
     /** Returns the remaining life of the lock key, which must exist; −1 if it has no end. */
@@ -290,6 +274,10 @@ public class NodeModel {
 
     private boolean isHeldBy(String somebody) {
       return owner.equals(somebody);
+    }
+
+    private boolean mayWake(Cell after) {
+      return !owner.equals(after.owner) || queue.size() > after.queue.size();
     }
 
     private boolean isWrongType() {
@@ -352,17 +340,17 @@ public class NodeModel {
     if (request instanceof NodeRequest.Extend extend) {
       return extend(live, extend, standing, nowMicros);
     }
-    if (request instanceof NodeRequest.Release release) {
-      return release(live, release, standing, nowMicros);
-    }
-    if (request instanceof NodeRequest.Free free) {
-      return free(live, free, standing, nowMicros);
-    }
     if (request instanceof NodeRequest.Look) {
       return new Outcome(live, NodeReply.looked(look(live, standing, nowMillis)));
     }
     if (any(live, Cell::isWrongType)) {
       return new Outcome(live, NodeReply.misconfigured(""));
+    }
+    if (request instanceof NodeRequest.Release release) {
+      return release(live, release, standing, nowMicros);
+    }
+    if (request instanceof NodeRequest.Free free) {
+      return free(live, free, standing, nowMicros);
     }
     return request instanceof NodeRequest.Inspect
         ? new Outcome(live, NodeReply.inspected(report(live.get(0), standing, nowMicros)))
@@ -423,11 +411,14 @@ public class NodeModel {
         ticket == null || ticket.lifeMillis() == 0 || standing == Standing.OUT_OF_MEMORY
             ? cells
             : map(cells, cell -> cell.joined(ticket, nowMillis + ticket.lifeMillis())); // Q1
-    String holder = request.shared() ? HolderLabel.SHARED : request.owner();
+    String owner = request.owner();
+    String holder = request.shared() ? HolderLabel.SHARED : owner;
     if (any(cells, cell -> isTaken(cell, holder))) { // G2, S4
       return new Outcome(queued, taken(cells, holder, nowMicros));
     }
-    if (any(cells, cell -> !mayHave(cell, request))) { // G5, S4
+    Predicate<Cell> mayHave = // G5, S4
+        cell -> request.shared() ? mayRead(cell, owner, token) : mayLock(cell, owner, token);
+    if (any(cells, mayHave.negate())) {
       return new Outcome(cells, NodeReply.stale(highestCounter(cells)));
     }
     Place before = before(queued, request);
@@ -445,12 +436,6 @@ public class NodeModel {
         ticket == null || !request.shared() ? List.of() : readerAfter(queued.get(0), ticket));
   }
 
-  private boolean mayHave(Cell cell, NodeRequest.Grant request) {
-    return request.shared()
-        ? mayRead(cell, request.owner(), request.token())
-        : mayLock(cell, request.owner(), request.token());
-  }
-
   /** Returns the first waiter that the request must not pass; null if there is none. */
   private @Nullable Place before(List<Cell> cells, NodeRequest.Grant request) {
     Ticket ticket = request.ticket();
@@ -463,40 +448,33 @@ public class NodeModel {
   }
 
   private Cell granted(Cell cell, NodeRequest.Grant request, long nowMicros) {
-    String owner = request.owner();
-    long ttlMillis = request.ttlMillis();
-    Cell mine =
-        request.shared()
-            ? read(cell, owner, request.token(), ttlMillis, nowMicros)
-            : lock(cell, owner, request.token(), ttlMillis, nowMicros);
-    Reader reader = mine.reader(owner, false);
+    Cell mine = held(cell, request, request.ttlMillis(), nowMicros);
+    Reader reader = mine.reader(request.owner(), false);
     long untilMillis = reader == null ? mine.lockUntilMillis : reader.untilMillis;
-    return mine.withTicketUpTo(untilMillis, request.ticket(), millis(nowMicros));
+    Ticket ticket = request.ticket(); // of a holder it expires with its key or entry at the latest
+    return ticket != null && millis(nowMicros) + ticket.lifeMillis() > untilMillis
+        ? mine.joined(ticket, untilMillis)
+        : mine;
   }
 
   /** Returns the first writer that this reader must not pass; null if there is none. */
   protected @Nullable Place writerBefore(Cell cell, @Nullable Ticket ticket) {
-    for (Place place : cell.queue()) { // S7
-      if (ticket != null && place.waiter.equals(ticket.waiter())) {
-        return null;
-      }
-      if (!Ticket.reads(place.waiter)) {
-        return place;
-      }
-    }
-    return null;
+    return cell.queue().stream() // S7
+        .takeWhile(place -> !place.isOf(ticket))
+        .filter(place -> !Ticket.reads(place.waiter))
+        .findFirst()
+        .orElse(null);
   }
 
   /** Returns the waiter after this one if it is a reader, too. */
   protected List<String> readerAfter(Cell cell, Ticket ticket) {
-    boolean passed = false;
-    for (Place place : cell.queue()) { // S7
-      if (passed) {
-        return Ticket.reads(place.waiter) ? List.of(place.waiter) : List.of();
-      }
-      passed = place.waiter.equals(ticket.waiter());
-    }
-    return List.of();
+    return cell.queue().stream() // S7
+        .dropWhile(place -> !place.isOf(ticket))
+        .skip(1)
+        .limit(1)
+        .map(Place::waiter)
+        .filter(Ticket::reads)
+        .toList();
   }
 
   /** Returns true if a reader may come: it was not released, and is above all writers. */
@@ -511,7 +489,7 @@ public class NodeModel {
     if (token <= cell.counter()) {
       return kept(entered, nowMicros);
     }
-    Cell counted = entered.counted(token, counterUntilMillis(token, nowMicros));
+    Cell counted = raised(entered, token, nowMicros);
     return counted.read(counted.reading.floored(token, floor, counted.counterUntilMillis())); // S3
   }
 
@@ -527,7 +505,7 @@ public class NodeModel {
 
   /** Sets the tombstone of a reader in place of its entry. */
   protected Cell buryReader(Cell cell, NodeRequest.Release request, long nowMicros) {
-    long keptMillis = request.sharedTtlMillis() + -Math.floorDiv(-2 * skewMicros, 1_000L);
+    long keptMillis = request.sharedTtlMillis() + -millis(-2 * skewMicros);
     long untilMillis = millis(nowMicros) + keptMillis;
     return cell.read(cell.reading.with(new Reader(request.owner(), untilMillis, true)));
   }
@@ -541,11 +519,6 @@ public class NodeModel {
         : cell.locked(HolderLabel.SHARED, Math.max(earliestMillis, readers.get(0).untilMillis));
   }
 
-  private static NodeReply notHeld(Cell cell) {
-    String freed = HolderLabel.isFreed(cell.owner()) ? HolderLabel.of(cell.owner()) : "";
-    return NodeReply.of(Kind.NOT_HELD, freed);
-  }
-
   /** Extends the keys of the owner, or joins. */
   protected Outcome extend(
       List<Cell> cells, NodeRequest.Extend request, Standing standing, long nowMicros) {
@@ -556,7 +529,8 @@ public class NodeModel {
       }
       if (!isHeldBy(request, cell)) {
         if (!mayJoin(cell, request)) {
-          return new Outcome(cells, notHeld(cell)); // E3, S5
+          String freed = HolderLabel.isFreed(cell.owner()) ? HolderLabel.of(cell.owner()) : "";
+          return new Outcome(cells, NodeReply.of(Kind.NOT_HELD, freed)); // E3, S5
         }
         joins = true;
       }
@@ -564,7 +538,11 @@ public class NodeModel {
     if (standing == Standing.UNSERVING) {
       return new Outcome(cells, joins ? NodeReply.NOT_HELD : NodeReply.abstain(-1, ""));
     }
-    if (joins && (standing == Standing.ABSTAINING || !mayJoin(request, nowMicros))) {
+    boolean mayJoin =
+        standing != Standing.ABSTAINING
+            && !isFar(request.token(), nowMicros)
+            && fitsTheClock(request.sentMicros(), request.ttlMillis(), nowMicros);
+    if (joins && !mayJoin) {
       return new Outcome(cells, NodeReply.NOT_HELD);
     }
     if (standing == Standing.OUT_OF_MEMORY && joins) {
@@ -587,25 +565,24 @@ public class NodeModel {
   }
 
   private Cell extend(Cell cell, NodeRequest.Extend request, long nowMicros) {
-    String owner = request.owner();
     long ttlMillis = request.ttlMillis();
-    boolean isHeld = isHeldBy(request, cell);
-    if (request.shared()) {
-      return isHeld
-          ? kept(enter(cell, owner, ttlMillis, nowMicros), nowMicros)
-          : read(cell, owner, request.token(), ttlMillis, nowMicros);
+    if (!isHeldBy(request, cell)) {
+      return held(cell, request, ttlMillis, nowMicros);
     }
-    return isHeld
-        ? lengthen(cell, ttlMillis, nowMicros)
-        : lock(cell, owner, request.token(), ttlMillis, nowMicros);
+    return request.shared()
+        ? kept(enter(cell, request.owner(), ttlMillis, nowMicros), nowMicros)
+        : lengthen(cell, ttlMillis, nowMicros);
+  }
+
+  private Cell held(Cell cell, NodeRequest request, long ttlMillis, long nowMicros) {
+    return request.shared()
+        ? read(cell, request.owner(), request.token(), ttlMillis, nowMicros)
+        : lock(cell, request.owner(), request.token(), ttlMillis, nowMicros);
   }
 
   /** Deletes the keys of the owner, or the entry of the reader, and sets a tombstone. */
   protected Outcome release(
       List<Cell> cells, NodeRequest.Release request, Standing standing, long nowMicros) {
-    if (any(cells, Cell::isWrongType)) {
-      return new Outcome(cells, NodeReply.misconfigured(""));
-    }
     boolean held = any(cells, cell -> isHeldBy(request, cell));
     boolean unburied = // S6: the tombstone of a reader is set all the same
         isAhead(request.token(), request.reported(), nowMicros)
@@ -642,9 +619,6 @@ public class NodeModel {
   protected Outcome free(
       List<Cell> cells, NodeRequest.Free request, Standing standing, long nowMicros) {
     Cell cell = cells.get(0);
-    if (cell.isWrongType()) {
-      return new Outcome(cells, NodeReply.misconfigured(""));
-    }
     boolean isHeld = !cell.isFree() && !HolderLabel.isFreed(cell.owner());
     long remainingMillis = cell.isFree() ? 0 : cell.remainingMillis(millis(nowMicros));
     String holder = HolderLabel.of(cell.owner());
@@ -685,25 +659,18 @@ public class NodeModel {
    * except the waiter that sent the request: it goes on anyway.
    */
   protected List<String> woken(List<Cell> before, List<Cell> after, @Nullable Ticket ticket) {
-    List<String> woken = new ArrayList<>();
-    for (int i = 0; i < after.size(); i++) {
-      Cell cell = after.get(i);
-      boolean changed =
-          !cell.owner().equals(before.get(i).owner())
-              || cell.queue().size() < before.get(i).queue().size();
-      if (changed && cell.isFree() && !cell.queue().isEmpty()) { // Q6
-        String first = cell.queue().get(0).waiter();
-        if (ticket == null || !first.equals(ticket.waiter())) {
-          woken.add(first);
-        }
-      }
-    }
-    return woken;
+    return IntStream.range(0, after.size())
+        .filter(name -> after.get(name).isFree() && before.get(name).mayWake(after.get(name)))
+        .mapToObj(name -> after.get(name).queue())
+        .flatMap(queue -> queue.stream().limit(1)) // Q6
+        .filter(first -> !first.isOf(ticket))
+        .map(Place::waiter)
+        .toList();
   }
 
   /** Returns true if this waiter is first in the queue of a free name, or the queue is empty. */
   protected boolean isFirst(Cell cell, Ticket ticket) {
-    return cell.queue().isEmpty() || cell.queue().get(0).waiter().equals(ticket.waiter());
+    return cell.queue().isEmpty() || cell.queue().get(0).isOf(ticket);
   }
 
   /** Returns true if a grant may lock the name: it is free below the token, or the owner's own. */
@@ -721,8 +688,8 @@ public class NodeModel {
   protected Cell lock(Cell cell, String owner, long token, long ttlMillis, long nowMicros) {
     long nowMillis = millis(nowMicros);
     long remainingMillis = cell.isFree() ? 0 : cell.remainingMillis(nowMillis);
-    return cell.locked(owner, token, nowMillis + Math.max(ttlMillis, remainingMillis))
-        .counted(token, counterUntilMillis(token, nowMicros));
+    long untilMillis = nowMillis + Math.max(ttlMillis, remainingMillis);
+    return raised(cell.locked(owner, token, untilMillis), token, nowMicros);
   }
 
   /**
@@ -730,12 +697,8 @@ public class NodeModel {
    * expires only when tokens from the clock are higher.
    */
   protected long counterUntilMillis(long token, long nowMicros) {
-    return millis(nowMicros) + retentionMillis + leadMillis(token, nowMicros);
-  }
-
-  /** Returns by how much a token is ahead of the clock. */
-  private static long leadMillis(long token, long nowMicros) {
-    return Math.max(0, -Math.floorDiv(nowMicros - token, 1_000L));
+    long leadMillis = Math.max(0, -millis(nowMicros - token));
+    return millis(nowMicros) + retentionMillis + leadMillis;
   }
 
   /** Returns the name with the owner's key extended, never shortened, and its counter kept. */
@@ -755,9 +718,11 @@ public class NodeModel {
 
   /** Sets a tombstone: raises the counter to the token. */
   protected Cell bury(Cell cell, long token, long nowMicros) {
-    return token <= cell.counter() // R2, R3, F3
-        ? cell
-        : cell.counted(token, counterUntilMillis(token, nowMicros));
+    return token <= cell.counter() ? cell : raised(cell, token, nowMicros); // R2, R3, F3
+  }
+
+  private Cell raised(Cell cell, long token, long nowMicros) {
+    return cell.counted(token, counterUntilMillis(token, nowMicros));
   }
 
   /** Returns true if no node can have granted the token: neither clock nor counter explains it. */
@@ -768,11 +733,6 @@ public class NodeModel {
   /** Returns true if a counter is so far ahead of the clock that no node grants or follows it. */
   public boolean isFar(long counter, long nowMicros) {
     return counter - nowMicros > FAR_MICROS;
-  }
-
-  private boolean mayJoin(NodeRequest.Extend request, long nowMicros) {
-    return !isFar(request.token(), nowMicros)
-        && fitsTheClock(request.sentMicros(), request.ttlMillis(), nowMicros);
   }
 
   /** Returns true if a request that was sent then is neither too old nor from the future. */
@@ -790,27 +750,18 @@ public class NodeModel {
   }
 
   private static NodeReply taken(List<Cell> cells, String owner, long nowMicros) {
-    long nowMillis = millis(nowMicros);
-    long remainingMillis = 0;
-    String holder = "";
+    Cell longest = Cell.EMPTY;
     for (Cell cell : cells) {
-      if (isTaken(cell, owner)) {
-        long of = cell.remainingMillis(nowMillis);
-        if (holder.isEmpty() || of < 0 || (remainingMillis >= 0 && of > remainingMillis)) {
-          remainingMillis = of < 0 ? -1 : of;
-          holder = cell.owner();
-        }
-      }
+      boolean isLonger =
+          cell.lockUntilMillis > longest.lockUntilMillis || cell.lockUntilMillis == Long.MAX_VALUE;
+      longest = isTaken(cell, owner) && isLonger ? cell : longest;
     }
-    return NodeReply.heldBy(remainingMillis, highestCounter(cells), holder);
+    long remainingMillis = longest.remainingMillis(millis(nowMicros));
+    return NodeReply.heldBy(remainingMillis, highestCounter(cells), longest.owner());
   }
 
   private static long highestCounter(List<Cell> cells) {
-    long highest = 0;
-    for (Cell cell : cells) {
-      highest = Math.max(highest, cell.counter());
-    }
-    return highest;
+    return cells.stream().mapToLong(Cell::counter).max().orElse(0);
   }
 
   private static long millis(long micros) {
@@ -818,22 +769,10 @@ public class NodeModel {
   }
 
   private static boolean any(List<Cell> cells, Predicate<Cell> condition) {
-    for (Cell cell : cells) {
-      if (condition.test(cell)) {
-        return true;
-      }
-    }
-    return false;
+    return cells.stream().anyMatch(condition);
   }
 
   private static List<Cell> map(List<Cell> cells, UnaryOperator<Cell> change) {
-    if (cells.size() == 1) {
-      return List.of(change.apply(cells.get(0)));
-    }
-    List<Cell> changed = new ArrayList<>(cells.size());
-    for (Cell cell : cells) {
-      changed.add(change.apply(cell));
-    }
-    return List.copyOf(changed);
+    return cells.stream().map(change).toList();
   }
 }
