@@ -26,12 +26,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 class SystemSourcesTest {
 
   @RegisterExtension private final KeptLog log = new KeptLog();
+
+  @AutoClose private final Scheduler scheduler = SystemSources.scheduler();
 
   private static final List<Throwable> FAILURES =
       List.of(
@@ -62,28 +65,23 @@ class SystemSourcesTest {
 
   @Test
   void tasksDueTogetherRunInTheOrderInWhichTheyWereScheduled() throws InterruptedException {
-    Scheduler scheduler = SystemSources.scheduler();
-    try {
-      List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
-      CountDownLatch last = new CountDownLatch(1);
-      for (int task = 0; task < 100; task++) {
-        int number = task;
-        scheduler.schedule(() -> ran.add(number), number % 2 == 0 ? 0 : -5);
-      }
-      scheduler.schedule(last::countDown, Duration.ofMillis(20).toNanos());
-      assertTrue(last.await(60, TimeUnit.SECONDS));
-      assertEquals(100, ran.size());
-      List<Integer> even = ran.stream().filter(number -> number % 2 == 0).toList();
-      assertEquals(even.stream().sorted().toList(), even);
-    } finally {
-      scheduler.close();
+    List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
+    CountDownLatch last = new CountDownLatch(1);
+    for (int task = 0; task < 100; task++) {
+      int number = task;
+      scheduler.schedule(() -> ran.add(number), number % 2 == 0 ? 0 : -5);
     }
+    scheduler.schedule(last::countDown, Duration.ofMillis(20).toNanos());
+    assertTrue(last.await(60, TimeUnit.SECONDS));
+    assertEquals(100, ran.size());
+    List<Integer> even = ran.stream().filter(number -> number % 2 == 0).toList();
+    assertEquals(even.stream().sorted().toList(), even);
   }
 
   @Test
   void threadOfTheSchedulerThatEndsIsReplacedThoughMemoryStaysShort() throws InterruptedException {
     AtomicInteger refusals = new AtomicInteger();
-    SystemSources.SingleThread scheduler =
+    SystemSources.SingleThread single =
         new SystemSources.SingleThread(
             worker -> {
               if (refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
@@ -94,10 +92,10 @@ class SystemSourcesTest {
     try {
       CountDownLatch checks = new CountDownLatch(1);
       CountDownLatch ran = new CountDownLatch(1);
-      scheduler.watch(checks::countDown);
-      scheduler.schedule(ran::countDown, Duration.ofMillis(300).toNanos());
+      single.watch(checks::countDown);
+      single.schedule(ran::countDown, Duration.ofMillis(300).toNanos());
       refusals.set(5);
-      scheduler.executor.getQueue().add(new Deadly());
+      single.executor.getQueue().add(new Deadly());
       assertTrue(ran.await(60, TimeUnit.SECONDS), "nobody schedules anything meanwhile");
       assertTrue(checks.await(60, TimeUnit.SECONDS));
       assertEquals(0, refusals.get());
@@ -106,28 +104,28 @@ class SystemSourcesTest {
       }
       assertEquals(List.of("The scheduler's thread ended; the next one has started"), log.errors());
     } finally {
-      scheduler.close();
+      single.close();
     }
   }
 
   @Test
   void checksComeThoughOneThrowsOrTheirTaskIsLost() throws InterruptedException {
-    SystemSources.SingleThread scheduler =
+    SystemSources.SingleThread single =
         new SystemSources.SingleThread(LibraryThread.named("redlock-scheduler"));
     try {
       CountDownLatch three = new CountDownLatch(3);
-      scheduler.watch(() -> sneak(new OutOfMemoryError("a passing one")));
-      scheduler.watch(three::countDown);
+      single.watch(() -> sneak(new OutOfMemoryError("a passing one")));
+      single.watch(three::countDown);
       assertTrue(three.await(60, TimeUnit.SECONDS));
       assertEquals(Set.of("A check failed; it is repeated in a second"), Set.copyOf(log.errors()));
-      scheduler.executor.getQueue().clear(); // as if it could not be queued again
+      single.executor.getQueue().clear(); // as if it could not be queued again
       CountDownLatch again = new CountDownLatch(1);
-      scheduler.watch(again::countDown);
-      scheduler.executor.getQueue().add(new Deadly());
-      scheduler.executor.prestartCoreThread();
+      single.watch(again::countDown);
+      single.executor.getQueue().add(new Deadly());
+      single.executor.prestartCoreThread();
       assertTrue(again.await(60, TimeUnit.SECONDS));
     } finally {
-      scheduler.close();
+      single.close();
     }
   }
 
@@ -161,53 +159,38 @@ class SystemSourcesTest {
 
   @Test
   void taskThatThrowsDoesNotStopThoseBehindIt() throws InterruptedException {
-    Scheduler scheduler = SystemSources.scheduler();
-    try {
-      CountDownLatch ran = new CountDownLatch(1);
-      for (Throwable failure : FAILURES) {
-        scheduler.schedule(() -> sneak(failure), 0);
-      }
-      scheduler.schedule(ran::countDown, 1);
-      assertTrue(ran.await(60, TimeUnit.SECONDS));
-    } finally {
-      scheduler.close();
+    CountDownLatch ran = new CountDownLatch(1);
+    for (Throwable failure : FAILURES) {
+      scheduler.schedule(() -> sneak(failure), 0);
     }
+    scheduler.schedule(ran::countDown, 1);
+    assertTrue(ran.await(60, TimeUnit.SECONDS));
   }
 
   @Test
   void cancelledTaskDoesNotRun() throws InterruptedException {
-    Scheduler scheduler = SystemSources.scheduler();
-    try {
-      CountDownLatch cancelled = new CountDownLatch(1);
-      CountDownLatch ran = new CountDownLatch(1);
-      List<String> tasks = Collections.synchronizedList(new ArrayList<>());
-      scheduler.schedule(() -> assertDoesNotThrow(() -> cancelled.await()), 0); // keeps it busy
-      scheduler.schedule(() -> tasks.add("cancelled"), 1).cancel();
-      scheduler.schedule(ran::countDown, 2);
-      cancelled.countDown();
-      assertTrue(ran.await(60, TimeUnit.SECONDS));
-      assertEquals(List.of(), tasks);
-    } finally {
-      scheduler.close();
-    }
+    CountDownLatch cancelled = new CountDownLatch(1);
+    CountDownLatch ran = new CountDownLatch(1);
+    List<String> tasks = Collections.synchronizedList(new ArrayList<>());
+    scheduler.schedule(() -> assertDoesNotThrow(() -> cancelled.await()), 0); // keeps it busy
+    scheduler.schedule(() -> tasks.add("cancelled"), 1).cancel();
+    scheduler.schedule(ran::countDown, 2);
+    cancelled.countDown();
+    assertTrue(ran.await(60, TimeUnit.SECONDS));
+    assertEquals(List.of(), tasks);
   }
 
   @Test
   void schedulerRunsOnOneDaemonOfItsOwn() throws Exception {
-    Scheduler scheduler = SystemSources.scheduler();
-    try {
-      CompletableFuture<Thread> ran = new CompletableFuture<>();
-      scheduler.schedule(() -> ran.complete(Thread.currentThread()), 0);
-      Thread thread = ran.get(60, TimeUnit.SECONDS);
-      assertEquals("redlock-scheduler", thread.getName());
-      assertTrue(thread.isDaemon());
-      scheduler.close();
-      thread.join(60_000);
-      assertFalse(thread.isAlive());
-      assertEquals(List.of(), log.errors());
-    } finally {
-      scheduler.close();
-    }
+    CompletableFuture<Thread> ran = new CompletableFuture<>();
+    scheduler.schedule(() -> ran.complete(Thread.currentThread()), 0);
+    Thread thread = ran.get(60, TimeUnit.SECONDS);
+    assertEquals("redlock-scheduler", thread.getName());
+    assertTrue(thread.isDaemon());
+    scheduler.close();
+    thread.join(60_000);
+    assertFalse(thread.isAlive());
+    assertEquals(List.of(), log.errors());
   }
 
   @SuppressWarnings("unchecked")
@@ -217,7 +200,6 @@ class SystemSourcesTest {
 
   @Test
   void closedSchedulerDropsTasksWithoutAWord() {
-    Scheduler scheduler = SystemSources.scheduler();
     scheduler.close();
     scheduler.schedule(() -> {}, 0).cancel();
     scheduler.close();
