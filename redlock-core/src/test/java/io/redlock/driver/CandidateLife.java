@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * for orders; time is virtual, and passes only while no work runs or while it waits. What comes of
  * a command is shown only where a scene asks for it, as the work has its own pace.
  */
-final class CandidateLife implements Scenes.Actor {
+final class CandidateLife extends Scenes.Teller {
 
   private static final String LABEL = "billing@pod-7:4211";
   private static final Duration SHORTAGE = Duration.ofSeconds(12);
@@ -43,16 +43,7 @@ final class CandidateLife implements Scenes.Actor {
   private volatile @Nullable Throwable uncaught;
 
   @Override
-  public List<String> act(String command, String rest) {
-    try {
-      String answer = perform(command, rest);
-      return answer.isEmpty() ? List.of() : List.of(answer);
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
-    }
-  }
-
-  private String perform(String command, String rest) throws InterruptedException {
+  protected void perform(String command, String rest) throws InterruptedException {
     switch (command) {
       case "grant" -> bed.script(Bed::yes);
       case "refuse" ->
@@ -81,11 +72,8 @@ final class CandidateLife implements Scenes.Actor {
       case "before-call" -> beforeCall = beforeCall(rest);
       case "closing" -> closing = closing(candidate);
       case "nothing-left" -> bed.assertNothingIsLeft("at the end");
-      default -> {
-        return answer(command);
-      }
+      default -> tell(answer(command));
     }
-    return "";
   }
 
   private String answer(String question) throws InterruptedException {

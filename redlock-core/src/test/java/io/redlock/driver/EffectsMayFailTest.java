@@ -142,7 +142,7 @@ class EffectsMayFailTest {
       String[] words = command.split(" ", 2);
       effects.areOver = isDrawn && effects.first != null; // two seconds later at most
       try {
-        played.act(words[0], words.length == 1 ? "" : words[1]);
+        played.perform(words[0], words.length == 1 ? "" : words[1]);
       } catch (RuntimeException | AssertionError | OutOfMemoryError e) {
         if (effects.first == null && !isDrawn) {
           throw e;

@@ -103,25 +103,18 @@ class LocalQueuesTest {
    * The life of the queues: calls join and leave, leases begin and end. What comes of a command are
    * the calls that proceed, by their names.
    */
-  private static final class Life implements Scenes.Actor {
+  private static final class Life extends Scenes.Teller {
     private final LocalQueues queues = new LocalQueues();
     private final Map<String, Waiter> waiters = new HashMap<>();
     private final Map<String, Deque<String>> orders = new HashMap<>();
     private final Map<String, Deque<LocalQueue>> leases = new HashMap<>();
-    private final List<String> out = new ArrayList<>();
 
     @Override
-    public List<String> act(String command, String rest) {
-      out.clear();
-      perform(command, rest);
-      return List.copyOf(out);
-    }
-
-    private void perform(String command, String rest) {
+    protected void perform(String command, String rest) {
       String[] words = rest.split(" ", 2);
       String name = words[0];
       switch (command) {
-        case "join" -> out.add(queues.join(waiter(name, rest)) ? "asks" : "waits");
+        case "join" -> tell(queues.join(waiter(name, rest)) ? "asks" : "waits");
         case "leave" -> queues.leave(waiter(name, rest));
         case "leased" ->
             leases
@@ -133,11 +126,11 @@ class LocalQueuesTest {
         case "refused" -> queues.refused(waiter(name, rest), REFUSAL);
         case "when" -> orders.computeIfAbsent(name, call -> new ArrayDeque<>()).add(words[1]);
         case "refusal?" ->
-            out.add(queues.refusal(waiter(name, rest)) == REFUSAL ? "refused" : "not refused");
-        case "asks?" -> out.add(queues.mayAsk(waiter(name, rest)) ? "asks" : "waits");
-        case "head?" -> out.add(queues.isHead(waiter(name, rest)) ? "head" : "not the head");
-        case "leased?" -> out.add(queues.isLeased(name) ? "leased" : "not leased");
-        case "empty?" -> out.add(queues.isEmpty() ? "empty" : "not empty");
+            tell(queues.refusal(waiter(name, rest)) == REFUSAL ? "refused" : "not refused");
+        case "asks?" -> tell(queues.mayAsk(waiter(name, rest)) ? "asks" : "waits");
+        case "head?" -> tell(queues.isHead(waiter(name, rest)) ? "head" : "not the head");
+        case "leased?" -> tell(queues.isLeased(name) ? "leased" : "not leased");
+        case "empty?" -> tell(queues.isEmpty() ? "empty" : "not empty");
         default -> throw new IllegalArgumentException(command);
       }
     }
@@ -153,7 +146,7 @@ class LocalQueuesTest {
               new Waiter(terms) {
                 @Override
                 void proceed(long delayNanos) {
-                  out.add("call " + name + (delayNanos == 0 ? "" : " in " + delayNanos + " ns"));
+                  tell("call " + name + (delayNanos == 0 ? "" : " in " + delayNanos + " ns"));
                   obey(name);
                 }
               });
@@ -165,7 +158,7 @@ class LocalQueuesTest {
       for (String order = mine.poll(); order != null; order = mine.poll()) {
         String[] words = order.split(" ", 2);
         perform(words[0], words.length == 1 ? "" : words[1]);
-        out.add(name + " did: " + order);
+        tell(name + " did: " + order);
       }
     }
   }

@@ -8,7 +8,6 @@ import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * another one, while virtual time passes. What comes of a command is what its method returned or
  * threw.
  */
-final class LockLife implements Scenes.Actor {
+final class LockLife extends Scenes.Teller {
 
   private final Bed bed = new Bed(3);
   private final ReentrantLease.Holds holds = new ReentrantLease.Holds();
@@ -27,12 +26,7 @@ final class LockLife implements Scenes.Actor {
   private final AtomicReference<String> heardOfOther = new AtomicReference<>();
 
   @Override
-  public List<String> act(String command, String rest) {
-    String answer = perform(command, rest);
-    return answer.isEmpty() ? List.of() : List.of(answer);
-  }
-
-  private String perform(String command, String rest) {
+  protected void perform(String command, String rest) {
     switch (command) {
       case "lock-for" -> lock = lock(rest);
       case "grant" -> bed.script(Bed::yes);
@@ -44,26 +38,13 @@ final class LockLife implements Scenes.Actor {
       case "elsewhere" -> begin(rest);
       case "interrupt" -> other.interrupt();
       case "nothing-left" -> bed.assertNothingIsLeft("at the end");
-      case "returned" -> {
-        return returned();
-      }
-      case "returned?" -> {
-        return other.isAlive() ? "waits" : "returned";
-      }
-      case "listed?" -> {
-        return bed.redlock.operations().leases().toString();
-      }
-      case "attempts?" -> {
-        return bed.node(0).asked(Grant.class).size() + " attempts";
-      }
-      case "released?" -> {
-        return "released on [" + bed.releasedOn() + "]";
-      }
-      default -> {
-        return use(command, rest);
-      }
+      case "returned" -> tell(returned());
+      case "returned?" -> tell(other.isAlive() ? "waits" : "returned");
+      case "listed?" -> tell(bed.redlock.operations().leases().toString());
+      case "attempts?" -> tell(bed.node(0).asked(Grant.class).size() + " attempts");
+      case "released?" -> tell("released on [" + bed.releasedOn() + "]");
+      default -> tell(use(command, rest));
     }
-    return "";
   }
 
   private LeaseLock lock(String terms) {

@@ -48,7 +48,7 @@ class NameChoiceTest {
   }
 
   /** A choice among names n0, n1 and so on, in an order that is random, but always the same. */
-  private static final class Life implements Scenes.Actor {
+  private static final class Life extends Scenes.Teller {
 
     private static final long FREE = NodeLook.FREE;
     private static final long DOUBTFUL = -3;
@@ -59,7 +59,7 @@ class NameChoiceTest {
     private long nowNanos;
 
     @Override
-    public List<String> act(String command, String rest) {
+    protected void perform(String command, String rest) {
       List<String> words = rest.isEmpty() ? List.of() : Arrays.asList(rest.split(" "));
       switch (command) {
         case "names" -> choice = choice(Integer.parseInt(rest), random);
@@ -68,15 +68,10 @@ class NameChoiceTest {
         case "refused" -> choice.refused(Long.parseLong(rest), nowNanos);
         case "look" -> look(words);
         case "pass" -> nowNanos += Long.parseLong(rest) * 1_000_000;
-        case "next" -> {
-          return List.of(step());
-        }
-        case "left?" -> {
-          return List.of(choice.remainingMillis(nowNanos) + " ms");
-        }
+        case "next" -> tell(step());
+        case "left?" -> tell(choice.remainingMillis(nowNanos) + " ms");
         default -> throw new IllegalArgumentException(command);
       }
-      return List.of();
     }
 
     private static String name(String key) {

@@ -52,11 +52,10 @@ import org.junit.jupiter.api.Assertions;
  * 1. Times are in ms. What comes of a command are the requests that are sent, as {@code grant abc},
  * and the results of calls, as {@code 1 ACQUIRED}; a command with a question mark shows more.
  */
-final class ServiceLife implements Scenes.Actor {
+final class ServiceLife extends Scenes.Teller {
 
   private static final String HEX = "0123456789abcdef0123456789abcdef";
 
-  private final List<String> out = new ArrayList<>();
   private final List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
   private final Deque<Runnable> callbacks = new ArrayDeque<>();
   private final List<String> asked = new ArrayList<>();
@@ -106,11 +105,9 @@ final class ServiceLife implements Scenes.Actor {
   }
 
   @Override
-  public List<String> act(String command, String rest) {
-    out.clear();
+  protected void perform(String command, String rest) {
     perform(command, rest.isEmpty() ? List.of() : List.of(rest.split(" ")));
     writeRequests();
-    return List.copyOf(out);
   }
 
   private void perform(String command, List<String> words) {
@@ -165,23 +162,23 @@ final class ServiceLife implements Scenes.Actor {
       case "inspect" ->
           tell("inspect", bed.redlock.operations().inspectAsync("orders/42"), ServiceLife::text);
       case "close-service" -> bed.redlock.close();
-      case "callbacks?" -> out.add(callbacks.size() + " callbacks");
+      case "callbacks?" -> tell(callbacks.size() + " callbacks");
       case "withdrawn?" -> withdrawn();
       case "available?" ->
-          out.add(bed.redlock.operations().isAvailable() ? "available" : "not available");
-      case "timers?" -> out.add(bed.time.tasks() + " timers");
-      case "leases?" -> out.add(HeldLease.all(bed.context).size() + " leases");
-      case "listed?" -> out.addAll(listed());
-      case "attempt?" -> out.add(text(attempt.refusal()));
-      case "waits?" -> out.addAll(waits());
-      case "queues?" -> out.add(bed.context.queues.isEmpty() ? "no queue" : "a queue");
+          tell(bed.redlock.operations().isAvailable() ? "available" : "not available");
+      case "timers?" -> tell(bed.time.tasks() + " timers");
+      case "leases?" -> tell(HeldLease.all(bed.context).size() + " leases");
+      case "listed?" -> tell(listed());
+      case "attempt?" -> tell(text(attempt.refusal()));
+      case "waits?" -> tell(waits());
+      case "queues?" -> tell(bed.context.queues.isEmpty() ? "no queue" : "a queue");
       case "heard?" -> {
         List<String> events = bed.events.subList(heard, bed.events.size());
-        out.add(events.isEmpty() ? "nothing heard" : "heard " + String.join(", ", events));
+        tell(events.isEmpty() ? "nothing heard" : "heard " + String.join(", ", events));
         heard = bed.events.size();
       }
       case "asked?" -> {
-        out.add(asked.isEmpty() ? "not asked" : String.join(", ", asked));
+        tell(asked.isEmpty() ? "not asked" : String.join(", ", asked));
         asked.clear();
       }
       case "sent?" -> sent(words);
@@ -236,8 +233,8 @@ final class ServiceLife implements Scenes.Actor {
       case "complete" ->
           call.complete(
               AcquireResult.contended(By.UNKNOWN, new Votes(List.of(), 2, Optional.empty())));
-      case "votes?" -> out.add(Bed.now(call).votes().toString());
-      case "names?" -> out.add(Bed.now(call).lease().orElseThrow().resources().toString());
+      case "votes?" -> tell(Bed.now(call).votes().toString());
+      case "names?" -> tell(Bed.now(call).lease().orElseThrow().resources().toString());
       default -> lease(command, number, (HeldLease) Bed.now(call).lease().orElseThrow(), words);
     }
   }
@@ -259,11 +256,11 @@ final class ServiceLife implements Scenes.Actor {
       case "await-end" -> tell(number + " end", lease.ended(), end -> end.cause().toString());
       case "check" -> lease.owner.wake();
       case "ensure" -> lease.ensureValid(span(words.get(0)));
-      case "text?" -> out.add(lease.toString());
-      case "resource?" -> out.add(lease.resource());
-      case "token?" -> out.add(number + " has " + micros(lease.fencingToken()));
-      case "valid?" -> out.add(lease.isValid() ? "valid" : "not valid");
-      case "left?" -> out.add(text(lease.remaining()));
+      case "text?" -> tell(lease.toString());
+      case "resource?" -> tell(lease.resource());
+      case "token?" -> tell(number + " has " + micros(lease.fencingToken()));
+      case "valid?" -> tell(lease.isValid() ? "valid" : "not valid");
+      case "left?" -> tell(text(lease.remaining()));
       default -> throw new IllegalArgumentException(command);
     }
   }
@@ -361,12 +358,12 @@ final class ServiceLife implements Scenes.Actor {
   private <T> void tell(String what, CompletionStage<T> future, Function<T, String> words) {
     future.whenComplete(
         (result, failure) ->
-            tell(what + " " + (failure == null ? words.apply(result) : text(failure))));
+            tellInOrder(what + " " + (failure == null ? words.apply(result) : text(failure))));
   }
 
-  private void tell(String news) {
+  private void tellInOrder(String news) {
     writeRequests();
-    out.add(news);
+    tell(news);
   }
 
   private static String text(Throwable failure) {
@@ -384,7 +381,7 @@ final class ServiceLife implements Scenes.Actor {
     all.subList(shown, all.size()).stream()
         .map(call -> call.request)
         .filter(request -> types.isEmpty() || types.contains(type(request)))
-        .forEach(request -> out.add(type(request) + " " + text(request)));
+        .forEach(request -> tell(type(request) + " " + text(request)));
     shown = all.size();
   }
 
@@ -450,7 +447,7 @@ final class ServiceLife implements Scenes.Actor {
 
   private void writeRequest(String type, StringBuilder nodes) {
     if (!type.isEmpty()) {
-      out.add(type.toLowerCase(Locale.ROOT) + " " + nodes);
+      tell(type.toLowerCase(Locale.ROOT) + " " + nodes);
     }
     nodes.setLength(0);
   }
@@ -585,7 +582,7 @@ final class ServiceLife implements Scenes.Actor {
     Throwable failure =
         Assertions.assertThrows(
             Throwable.class, () -> perform(words.get(0), words.subList(1, words.size())));
-    tell(text(failure));
+    tellInOrder(text(failure));
   }
 
   private static void state(ScriptedNode node, NodeStatus.State state) {
@@ -600,7 +597,7 @@ final class ServiceLife implements Scenes.Actor {
             .filter(node -> node.calls().get(node.calls().size() - 1).wasWithdrawn())
             .map(ScriptedNode::name)
             .toList();
-    out.add("withdrawn " + names);
+    tell("withdrawn " + names);
   }
 
   /** Lets no timer be set after so many. */

@@ -53,7 +53,7 @@ class TenureTest {
    * An owner on three nodes. Drift is 2 ms, the loss margin 1 s, the node timeout 50 ms; random
    * numbers are the largest. After each command the tenure is replaced by one that has its state.
    */
-  private static final class Life implements Scenes.Actor {
+  private static final class Life extends Scenes.Teller {
 
     private static final Quorum QUORUM = Quorum.of(3);
     private static final List<String> NAMES = List.of("r");
@@ -69,7 +69,6 @@ class TenureTest {
     private long nowNanos;
     private long aheadNanos; // of the wall clock
     private int tag;
-    private final List<String> came = new ArrayList<>();
     private Tenure tenure = tenure();
     private List<String> known = state();
 
@@ -94,24 +93,22 @@ class TenureTest {
     }
 
     @Override
-    public List<String> act(String command, String rest) {
-      came.clear();
+    protected void perform(String command, String rest) {
       try {
-        perform(command, rest);
+        obey(command, rest);
       } catch (IllegalStateException | OutOfMemoryError e) {
-        came.add(e.getMessage());
+        tell(e.getMessage());
       }
       TenureState before = TenureState.of(tenure);
       tenure = tenure();
       before.restore(tenure);
       assertEquals(before, TenureState.of(tenure));
       List<String> state = state();
-      state.stream().filter(each -> !known.contains(each)).forEach(came::add);
+      state.stream().filter(each -> !known.contains(each)).forEach(this::tell);
       known = state;
-      return List.copyOf(came);
     }
 
-    private void perform(String command, String rest) {
+    private void obey(String command, String rest) {
       switch (command) {
         case "fair" -> isFair = true;
         case "unless-held" -> isUnlessHeld = true;
@@ -121,7 +118,7 @@ class TenureTest {
         case "memory-is" -> isMemoryShort = rest.equals("short");
         case "at" -> nowNanos = Told.nanos(rest);
         case "wall-ahead" -> aheadNanos = Told.nanos(rest);
-        case "begin" -> came.add(begin(rest) ? "proposed" : "nothing");
+        case "begin" -> tell(begin(rest) ? "proposed" : "nothing");
         case "ask" -> ask(rest);
         case "hold" -> hold(rest);
         case "handed" -> handed(rest.isEmpty() ? "abc" : rest);
@@ -135,22 +132,20 @@ class TenureTest {
             extend(tenure.next(terms(ttlNanos(rest)), nowNanos, wallMicros()));
         case "failed" -> tenure.failed(tag(rest), nowNanos);
         case "counts" ->
-            came.add(TenureState.counts(tenure, tag(rest)) ? "it counts" : "it does not count");
+            tell(TenureState.counts(tenure, tag(rest)) ? "it counts" : "it does not count");
         case "renew-until" -> tenure.renew(terms(TTL_NANOS), deadline(rest), nowNanos);
-        case "pass" ->
-            came.add(pass(tenure.leaseToken() + 1, rest) ? "passed on" : "not passed on");
-        case "pass-again" ->
-            came.add(pass(tenure.leaseToken(), rest) ? "passed on" : "not passed on");
+        case "pass" -> tell(pass(tenure.leaseToken() + 1, rest) ? "passed on" : "not passed on");
+        case "pass-again" -> tell(pass(tenure.leaseToken(), rest) ? "passed on" : "not passed on");
         case "reset" -> tenure.reset(Told.nodes(rest).get(0), nowNanos);
         case "due" -> due();
         case "next" -> next();
-        case "lose" -> came.add(tenure.lose() ? "it is lost now" : "it was not held");
+        case "lose" -> tell(tenure.lose() ? "it is lost now" : "it was not held");
         case "end" -> {
-          came.add(tenure.end(!rest.equals("and-go-on")) ? "ended" : "nothing");
+          tell(tenure.end(!rest.equals("and-go-on")) ? "ended" : "nothing");
           beginRelease();
         }
-        case "grant" -> came.add(told(tenure.grant(NAMES, "o", ticket(rest), 99)));
-        case "release" -> came.add(told(tenure.release(NAMES, "o", ticket(rest))));
+        case "grant" -> tell(told(tenure.grant(NAMES, "o", ticket(rest), 99)));
+        case "release" -> tell(told(tenure.release(NAMES, "o", ticket(rest))));
         default -> answer(command, rest);
       }
     }
@@ -182,19 +177,19 @@ class TenureTest {
       tag = next.tag();
       tenure.begin(next);
       if (!tenure.isUnderWay(tag)) {
-        came.add("over");
+        tell("over");
         return;
       }
       long ttlNanos = next.terms().ttlMillis() * 1_000_000;
-      came.add("extend " + tag + " for " + Told.seconds(ttlNanos));
-      came.add(Told.word(next.purpose()));
+      tell("extend " + tag + " for " + Told.seconds(ttlNanos));
+      tell(Told.word(next.purpose()));
     }
 
     /** The nodes get the request of the latest round, one after the other. */
     private void handed(String nodes) {
       for (int node : Told.nodes(nodes)) {
         if (!tenure.sending(tag, node)) {
-          came.add("it is over");
+          tell("it is over");
           return;
         }
       }
@@ -208,29 +203,29 @@ class TenureTest {
     }
 
     private void release(int targets) {
-      came.add("release to " + Told.nodes(targets) + (tenure.isLast ? ", the last" : ""));
+      tell("release to " + Told.nodes(targets) + (tenure.isLast ? ", the last" : ""));
     }
 
     private void due() {
       Due due = tenure.due(nowNanos, wallMicros());
       switch (due) {
-        case NOTHING -> came.add("nothing");
+        case NOTHING -> tell("nothing");
         case LOSS -> {
-          came.add(tenure.isHeldOut(nowNanos) ? "held-out" : "expired");
+          tell(tenure.isHeldOut(nowNanos) ? "held-out" : "expired");
           tenure.lose();
         }
         case RENEWAL, CONFIRMATION -> extend(tenure.next(due, nowNanos, wallMicros()));
         case END -> {
-          came.add(tenure.end(true) ? "ended" : "nothing");
+          tell(tenure.end(true) ? "ended" : "nothing");
           beginRelease();
         }
         case RELEASE -> beginRelease();
         case REPEAT -> {
-          came.add("repeated");
+          tell("repeated");
           release(tenure.repeated());
         }
         case GIVING_UP -> {
-          came.add("given-up");
+          tell("given-up");
           tenure.giveUp();
         }
       }
@@ -268,7 +263,7 @@ class TenureTest {
     private void next() {
       long delayNanos = tenure.delayNanos(nowNanos, wallMicros());
       if (delayNanos == NEVER) {
-        came.add("never");
+        tell("never");
         return;
       }
       if (delayNanos > 0) {
@@ -277,7 +272,7 @@ class TenureTest {
         assertEquals(1, tenure.delayNanos(nowNanos, wallMicros()));
         nowNanos++;
       }
-      came.add("at " + Told.seconds(nowNanos));
+      tell("at " + Told.seconds(nowNanos));
       due();
     }
 
@@ -286,12 +281,12 @@ class TenureTest {
     private void tell(Turn turn) {
       Attempted attempted = turn.attempted();
       if (turn.outcome() == Outcome.FAILED && attempted != null) {
-        came.add("failed " + Told.word(attempted.decision()));
-        came.add(attempted.keepsPlace() ? "keeps its place" : "leaves its place");
-        came.addAll(attempted.isBehindOthers() ? List.of("behind others") : List.of());
+        tell("failed " + Told.word(attempted.decision()));
+        tell(attempted.keepsPlace() ? "keeps its place" : "leaves its place");
+        tell(attempted.isBehindOthers() ? List.of("behind others") : List.of());
         beginRelease();
       } else {
-        came.add(Told.word(turn.outcome()));
+        tell(Told.word(turn.outcome()));
       }
       tag = turn.outcome() == Outcome.PROPOSED ? tenure.round() : tag;
     }

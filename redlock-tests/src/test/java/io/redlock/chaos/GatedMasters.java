@@ -37,7 +37,7 @@ import java.util.stream.Stream;
  * without them, so that a dead server is a refused connection. Gates hold what is about the
  * resource. A lease is on it, unless a command names another; tokens rise from lease to lease.
  */
-final class GatedMasters implements Scenes.Actor {
+final class GatedMasters extends Scenes.Teller {
 
   private static final int NODES = 5;
   private static final String RESOURCE = "resource-under-fire";
@@ -59,7 +59,7 @@ final class GatedMasters implements Scenes.Actor {
   }
 
   @Override
-  public List<String> act(String command, String rest) throws Exception {
+  protected void perform(String command, String rest) throws Exception {
     String[] words = rest.split(" ");
     String resource = rest.isEmpty() ? RESOURCE : words[0];
     switch (command) {
@@ -101,11 +101,8 @@ final class GatedMasters implements Scenes.Actor {
       case "cut" -> each(rest, node -> gates.get(node).cut());
       case "hold", "held", "open", "drop", "duplicate" ->
           each(words[1], node -> pass(command, words[0], gates.get(node)));
-      default -> {
-        return List.of(tell(command, rest, resource));
-      }
+      default -> tell(answer(command, rest, resource));
     }
-    return List.of();
   }
 
   private static IntStream nodes(String numbers) {
@@ -179,7 +176,7 @@ final class GatedMasters implements Scenes.Actor {
 
   // What is shown.
 
-  private String tell(String command, String rest, String resource) throws Exception {
+  private String answer(String command, String rest, String resource) throws Exception {
     return switch (command) {
       case "pending?" -> call.isDone() ? "done" : "pending";
       case "cancel" -> call.cancel(true) ? "cancelled" : "too late";

@@ -41,7 +41,7 @@ import java.util.stream.Collectors;
  * {@code 10.0.0.1} and so on, clients are named by their labels. A lease is on {@code orders/42}
  * and renewed, unless a command says otherwise; each has a higher token than those before.
  */
-final class Incident implements Scenes.Actor {
+final class Incident extends Scenes.Teller {
 
   static final Path RUNBOOK = Repository.ROOT.resolve("docs/runbook");
 
@@ -84,7 +84,7 @@ final class Incident implements Scenes.Actor {
   private int typed;
 
   @Override
-  public List<String> act(String command, String rest) throws Exception {
+  protected void perform(String command, String rest) throws Exception {
     String[] words = rest.split(" ");
     switch (command) {
       case "page" -> begin(words[0], rest.endsWith(" long") ? LONG : BRIEF);
@@ -101,21 +101,12 @@ final class Incident implements Scenes.Actor {
         actions.put(parts[0], parts[1]);
       }
       case "seen" -> Await.until(rest + " is seen", () -> evidence.indexOf(rest) >= 0);
-      case "type" -> {
-        return List.of("" + type(commands.get(typed++)));
-      }
-      case "type-again" -> {
-        return List.of("" + type(commands.get(Integer.parseInt(rest) - 1)));
-      }
-      case "token?" -> {
-        return List.of(tellOfTokens());
-      }
+      case "type" -> tell("" + type(commands.get(typed++)));
+      case "type-again" -> tell("" + type(commands.get(Integer.parseInt(rest) - 1)));
+      case "token?" -> tell(tellOfTokens());
       case "over" -> end();
-      default -> {
-        return byClient(command, words[0], words);
-      }
+      default -> byClient(command, words[0], words);
     }
-    return List.of();
   }
 
   private void begin(String page, Duration longest) {
@@ -148,7 +139,7 @@ final class Incident implements Scenes.Actor {
 
   // Clients.
 
-  private List<String> byClient(String label, String command, String[] words) throws Exception {
+  private void byClient(String label, String command, String[] words) throws Exception {
     switch (command) {
       case "connects" -> client(label);
       case "moves" -> {
@@ -171,11 +162,10 @@ final class Incident implements Scenes.Actor {
         LeaseRequest request = request("", "once").waitUpTo(Duration.ZERO);
         AcquireResult result = client(label).tryAcquire(request);
         sees(new LockNotAcquiredException(request, result).getMessage());
-        return List.of(result.outcome().toString());
+        tell(result.outcome().toString());
       }
       default -> throw new IllegalArgumentException(command);
     }
-    return List.of();
   }
 
   /** Returns the service with this label, a new one if it was closed. */
@@ -297,7 +287,7 @@ final class Incident implements Scenes.Actor {
       throw new AssertionError("the page has a command that the test does not expect: " + command);
     }
     String[] words = action.split(" ", 2);
-    act(words[0], words[1]);
+    perform(words[0], words[1]);
     return 0;
   }
 

@@ -56,7 +56,7 @@ class InspectTest {
    * An operator who inspects three masters, a holder, waiters, and what happens to the masters.
    * Times are printed as {@code Ns}, blanks in values are given as {@code _}.
    */
-  private static final class Operator implements Scenes.Actor {
+  private static final class Operator extends Scenes.Teller {
 
     private static final String HOLDER = "billing@pod-7:4211";
     private static final Duration TTL = Duration.ofSeconds(20);
@@ -87,34 +87,25 @@ class InspectTest {
     }
 
     @Override
-    public List<String> act(String command, String rest) throws Exception {
+    protected void perform(String command, String rest) throws Exception {
       String[] words = rest.split(" ");
       switch (command) {
         case "hold" -> hold(HOLDER, TTL, rest);
         case "hold-as" -> hold(words[0], Duration.ofSeconds(Long.parseLong(words[1])), words[2]);
-        case "ask" -> {
-          return List.of(refusal(request(words[0]), words.length > 1));
-        }
+        case "ask" -> tell(refusal(request(words[0]), words.length > 1));
         case "set-free" -> {
           FreeResult freed = operator.operations().free(rest);
-          return List.of(
-              freed.outcome() + freed.votes().holder().map(it -> " from " + it).orElse(""));
+          tell(freed.outcome() + freed.votes().holder().map(it -> " from " + it).orElse(""));
         }
-        case "stored?" -> {
-          return IntStream.range(0, 3).mapToObj(node -> stored(node, rest)).toList();
-        }
+        case "stored?" -> tell(IntStream.range(0, 3).mapToObj(node -> stored(node, rest)).toList());
         case "connections?" -> {
           String list = String.valueOf(servers.get(0).command("CLIENT", "LIST"));
           Stream<MatchResult> names = Pattern.compile(" name=(\\S+) ").matcher(list).results();
-          return List.of(names.map(it -> it.group(1)).distinct().sorted().toList().toString());
+          tell(names.map(it -> it.group(1)).distinct().sorted().toList().toString());
         }
         case "release" -> lease.orElseThrow().release();
-        case "inspect" -> {
-          return List.of(text(inspect(rest)));
-        }
-        case "answers" -> {
-          return List.of(answers(inspect(rest)));
-        }
+        case "inspect" -> tell(text(inspect(rest)));
+        case "answers" -> tell(answers(inspect(rest)));
         case "answers-again" ->
             Await.until("it answers", () -> inspect("n").nodes().get(0).answer() != Answer.NONE);
         case "free" -> Await.until("it is free", () -> inspect(rest).held() == Held.NO);
@@ -137,12 +128,9 @@ class InspectTest {
         case "resume" -> servers.get(Integer.parseInt(rest)).resume();
         case "state" ->
             Await.until(rest, () -> states().get(Integer.parseInt(words[0])).equals(words[1]));
-        case "states?" -> {
-          return List.of(states().toString());
-        }
+        case "states?" -> tell(states().toString());
         default -> throw new IllegalArgumentException("no such command");
       }
-      return List.of();
     }
 
     private static String answers(Inspection inspection) {

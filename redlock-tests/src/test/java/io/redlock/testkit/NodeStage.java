@@ -47,7 +47,7 @@ import org.jspecify.annotations.Nullable;
  * rounded up to 5 s, so that a busy machine prints the same; a counter lives for 10 min at least
  * unless another life is printed.
  */
-public final class NodeStage implements Scenes.Actor {
+public final class NodeStage extends Scenes.Teller {
 
   private static final String OPERATOR = "freed/ops@host";
   private static final long TTL = 20_000;
@@ -109,7 +109,7 @@ public final class NodeStage implements Scenes.Actor {
   }
 
   @Override
-  public List<String> act(String command, String rest) {
+  protected void perform(String command, String rest) {
     Words words = new Words(command + " " + rest);
     switch (words.verb()) {
       case "pass" -> subject.pass(Duration.ofMillis(words.millis(0)));
@@ -132,25 +132,16 @@ public final class NodeStage implements Scenes.Actor {
         String[] parts = rest.split(" ", 2);
         later.put(parts[0], send(request(new Words(parts[1]))));
       }
-      case "answered?" -> {
-        return List.of(later.get(rest).isDone() ? "answered" : "open");
-      }
-      case "answer" -> {
-        return List.of(text(Await.value("the answer", later.get(rest))));
-      }
-      case "see" -> {
-        return List.of(state(words.name()));
-      }
+      case "answered?" -> tell(later.get(rest).isDone() ? "answered" : "open");
+      case "answer" -> tell(text(Await.value("the answer", later.get(rest))));
+      case "see" -> tell(state(words.name()));
       case "woken" -> {
         int count = Integer.parseInt(words.subject());
         Await.until(count + " are woken", () -> wakes.size() >= count);
-        return List.of(wakes.stream().map(String::valueOf).collect(Collectors.joining(" ")));
+        tell(wakes.stream().map(String::valueOf).collect(Collectors.joining(" ")));
       }
-      default -> {
-        return List.of(text(ask(request(words))));
-      }
+      default -> tell(text(ask(request(words))));
     }
-    return List.of();
   }
 
   private NodeRequest request(Words words) {

@@ -55,7 +55,7 @@ class ResizeTest {
   }
 
   /** Masters that are a table, and an operator who changes them, or the terms of their clients. */
-  private static final class Life implements Scenes.Actor, Ticker {
+  private static final class Life extends Scenes.Teller implements Ticker {
 
     private final Map<String, AuditedMaster> masters = new TreeMap<>();
     private final Map<String, String> lockKeys = new HashMap<>();
@@ -63,7 +63,6 @@ class ResizeTest {
     private final Map<String, OperatorCommand> begun = new HashMap<>();
     private final Map<String, String> drawnIds = new HashMap<>();
     private final SplittableRandom random = new SplittableRandom(1);
-    private final List<String> out = new ArrayList<>();
     private final List<String> tried = new ArrayList<>();
     private final List<String> carried = new ArrayList<>();
     private final List<String> saved = new ArrayList<>();
@@ -78,8 +77,8 @@ class ResizeTest {
     private NodeReply failure = NodeReply.unreachable("refused connection");
 
     Life() {
-      act("set", "old a b c");
-      act("set", "new a b c d e");
+      perform("set", "old a b c");
+      perform("set", "new a b c d e");
     }
 
     @Override
@@ -93,8 +92,7 @@ class ResizeTest {
     }
 
     @Override
-    public List<String> act(String command, String rest) {
-      out.clear();
+    protected void perform(String command, String rest) {
       before = births();
       String[] words = rest.split(" ", 2);
       switch (command) {
@@ -134,7 +132,6 @@ class ResizeTest {
         }
         default -> perform(resize(Command.valueOf(command.toUpperCase(Locale.ROOT))), false);
       }
-      return out.stream().map(this::withoutDrawnIds).toList();
     }
 
     private static List<String> names(String list) {
@@ -215,31 +212,33 @@ class ResizeTest {
         assertTrue(steps++ < 100, "it never ends");
       }
       tellChanges();
-      out.add((command.hasSucceeded() ? "yes: " : "no: ") + command.said().orElseThrow());
+      tell(
+          withoutDrawnIds(
+              (command.hasSucceeded() ? "yes: " : "no: ") + command.said().orElseThrow()));
     }
 
     private void tellPause(Duration pause) {
       if (pause.compareTo(SETTLE) > 0) {
         tellChanges();
-        out.add("waits " + pause.toMillis() + " ms");
+        tell("waits " + pause.toMillis() + " ms");
       }
     }
 
     /** Tells what was tried, carried and written since the last time. */
     private void tellChanges() {
       if (!tried.isEmpty()) {
-        out.add("tries to carry from " + String.join(" ", tried));
+        tell("tries to carry from " + String.join(" ", tried));
       }
       if (!carried.isEmpty()) {
-        out.add("carries " + String.join(" ", carried));
+        tell("carries " + String.join(" ", carried));
       }
       if (!saved.isEmpty()) {
-        out.add("has on disk what is on " + String.join(" ", saved));
+        tell("has on disk what is on " + String.join(" ", saved));
       }
       tried.clear();
       carried.clear();
       saved.clear();
-      out.addAll(Marks.changes(before, births(), Life::text));
+      Marks.changes(before, births(), Life::text).forEach(change -> tell(withoutDrawnIds(change)));
       before = births();
     }
 

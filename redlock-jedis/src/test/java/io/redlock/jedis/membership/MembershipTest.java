@@ -197,24 +197,22 @@ class MembershipTest {
   }
 
   /** Masters and clients, as a script tells. */
-  private final class Life implements Scenes.Actor {
+  private final class Life extends Scenes.Teller {
 
     private final Map<String, Client> clients = new TreeMap<>();
     private String kept = "";
 
     @Override
-    public List<String> act(String command, String rest) {
+    protected void perform(String command, String rest) {
       Map<String, String> before = births();
       String[] words = rest.split(" ");
       Client client = clients.get(words[0]);
       if (command.equals("voters")) {
-        return List.of(String.join(" ", client.voters()));
+        tell(String.join(" ", client.voters()));
       } else if (command.equals("adopt")) {
-        List<String> told = new ArrayList<>(adopt(words));
-        told.addAll(changes(before));
-        return told;
+        tell(adopt(words));
       } else if (command.equals("says")) {
-        return List.of(client.says(words[1]));
+        tell(client.says(words[1]));
       } else if (!(joins(command, words) || befalls(command, words))) {
         switch (command) {
           case "act" -> client.act();
@@ -222,13 +220,13 @@ class MembershipTest {
           case "hear" -> client.hear(words[1]);
           case "hear-all" -> client.names.forEach(client::hear);
           case "write" -> client.write(words[1]);
-          case "knows" -> {
-            return List.of(client.known.isEmpty() ? "nothing" : client.known);
-          }
+          case "knows" -> tell(client.known.isEmpty() ? "nothing" : client.known);
           default -> throw new IllegalArgumentException(command);
         }
       }
-      return command.equals("founded") ? List.of() : changes(before);
+      if (!command.equals("founded")) {
+        tell(changes(before));
+      }
     }
 
     /** The marks that are others now: of whom, when first seen, whom the master serves. */

@@ -8,7 +8,6 @@ import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -32,12 +31,11 @@ class PeersTest {
         .flatMap(each -> Scenes.of("jedis/membership/" + each + ".txt", log.beside(Life::new)));
   }
 
-  private final class Life implements Scenes.Actor, Ticker {
+  private final class Life extends Scenes.Teller implements Ticker {
 
     private static final long SECOND = 1_000_000;
     private static final long START_MICROS = 1_800_000_000 * SECOND;
 
-    private final List<String> out = new ArrayList<>();
     private final Map<Integer, AuditedMaster> masters = new TreeMap<>();
     private final Map<String, NodeTrust> trusts = new HashMap<>();
     private List<String> names = List.of("n0", "n1", "n2");
@@ -65,8 +63,7 @@ class PeersTest {
     }
 
     @Override
-    public List<String> act(String command, String rest) {
-      out.clear();
+    protected void perform(String command, String rest) {
       String[] words = rest.split(" ");
       switch (command) {
         case "moving" -> {
@@ -75,13 +72,12 @@ class PeersTest {
         }
         case "pass" -> monotonicMicros += Marks.micros(rest);
         case "sleep" -> sleptMicros += Marks.micros(rest);
-        case "wait" -> peers.whenTold(2, () -> out.add("told"));
-        case "quorum?" -> out.add(peers.hasQuorum() ? "yes" : "no");
-        case "too-few?" -> out.add(peers.tooFew());
-        case "label?" -> out.add(peers.label());
+        case "wait" -> peers.whenTold(2, () -> tell("told"));
+        case "quorum?" -> tell(peers.hasQuorum() ? "yes" : "no");
+        case "too-few?" -> tell(peers.tooFew());
+        case "label?" -> tell(peers.label());
         default -> ofNode(command, Integer.parseInt(words[0]), words.length == 1 ? "" : words[1]);
       }
-      return List.copyOf(out);
     }
 
     private void ofNode(String command, int node, String value) {
@@ -102,11 +98,11 @@ class PeersTest {
         case "serves" -> master.birth = serving(master, Served.of(value.split(",")));
         case "hear" -> tell(hear(node, Marks.micros(value) * 1_000), master);
         case "left" -> trust(node, Marks.GUARDED).left();
-        case "accepted" -> out.add(peers.judged(node, true) ? "a quorum" : "too few");
-        case "refused" -> out.add(peers.judged(node, false) ? "a quorum" : "too few");
+        case "accepted" -> tell(peers.judged(node, true) ? "a quorum" : "too few");
+        case "refused" -> tell(peers.judged(node, false) ? "a quorum" : "too few");
         case "judge" -> judge(node, trust(node, Marks.GUARDED));
-        case "served?" -> out.add(trust(node, Marks.GUARDED).served());
-        case "observer-served?" -> out.add(observer(node).served());
+        case "served?" -> tell(trust(node, Marks.GUARDED).served());
+        case "observer-served?" -> tell(observer(node).served());
         case "observe" -> judge(node, observer(node));
         default -> throw new IllegalArgumentException(command);
       }
@@ -144,20 +140,20 @@ class PeersTest {
 
     private void tell(Surroundings around, AuditedMaster master) {
       long aheadMicros = around.clockMicros() - wallMicros();
-      out.add((around.byMedian() ? "median " : "own clock ") + aheadMicros);
-      around.beyondSkewMicros().ifPresent(beyond -> out.add("a quorum agrees within " + beyond));
+      tell((around.byMedian() ? "median " : "own clock ") + aheadMicros);
+      around.beyondSkewMicros().ifPresent(beyond -> tell("a quorum agrees within " + beyond));
       if (around.uncertaintyMicros() != 0) {
-        out.add("uncertain by " + around.uncertaintyMicros());
+        tell("uncertain by " + around.uncertaintyMicros());
       }
       if (!around.sameServerAs().isEmpty()) {
-        out.add("the server of " + around.sameServerAs());
+        tell("the server of " + around.sameServerAs());
       }
       String wrong =
           TrustRules.observing(true, Marks.SKEW_MICROS).misconfiguration(audit(master), around);
       if (wrong != null) {
-        out.add("wrong: " + wrong.split(",")[0]);
+        tell("wrong: " + wrong.split(",")[0]);
       }
-      out.add(text(around.advice()));
+      tell(text(around.advice()));
     }
 
     private static String text(Advice advice) {
@@ -190,10 +186,10 @@ class PeersTest {
       long nanos = monotonicNanos();
       String birth = master(node).birth;
       Verdict verdict =
-          trust.judge(audit(master(node)), nanos, nanos, this, loss -> out.add("lost: " + loss));
+          trust.judge(audit(master(node)), nanos, nanos, this, loss -> tell("lost: " + loss));
       refresh = verdict.refresh();
       boolean isCarried = !verdict.birth().isEmpty() && birth.startsWith(verdict.birth());
-      out.add(
+      tell(
           (verdict.stand() + " " + brief(verdict.reason())).strip()
               + (isCarried ? ", carrying its mark" : "")
               + (refresh == null ? "" : ", to be marked"));

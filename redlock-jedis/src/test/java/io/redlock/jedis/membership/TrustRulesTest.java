@@ -10,7 +10,6 @@ import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.scenes.Scenes;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
@@ -33,7 +32,7 @@ class TrustRulesTest {
   }
 
   /** A master, what is known of the others, and the judgement of both. */
-  private static final class Life implements Scenes.Actor {
+  private static final class Life extends Scenes.Teller {
 
     private TrustRules rules = Marks.GUARDED;
     private final AuditedMaster master = new AuditedMaster(RUN, REPL);
@@ -45,7 +44,7 @@ class TrustRulesTest {
     private String twin = "";
 
     @Override
-    public List<String> act(String command, String rest) {
+    protected void perform(String command, String rest) {
       switch (command) {
         case "unguarded" -> rules = Marks.rules(false);
         case "role" -> master.role = rest;
@@ -81,14 +80,11 @@ class TrustRulesTest {
         case "refuse" -> advice = new Advice.Refuse(rest);
         case "warning?" -> {
           String warning = TrustRules.warning(audit());
-          return List.of(warning == null ? "none" : warning);
+          tell(warning == null ? "none" : warning);
         }
-        case "judge" -> {
-          return told(rules.judge(Membership.Node.of("", audit()), around()));
-        }
+        case "judge" -> tell(rules.judge(Membership.Node.of("", audit()), around()));
         default -> throw new IllegalArgumentException(command);
       }
-      return List.of();
     }
 
     private BirthMark mark(String run, String repl, long ageMicros) {
@@ -104,13 +100,12 @@ class TrustRulesTest {
           clockMicros, byMedian, beyondSkewMicros, uncertaintyMicros, advice, twin);
     }
 
-    private List<String> told(Verdict verdict) {
-      List<String> told = new ArrayList<>();
-      told.add((verdict.stand() + " " + verdict.reason()).strip());
+    private void tell(Verdict verdict) {
+      tell((verdict.stand() + " " + verdict.reason()).strip());
       if (verdict.remainingMillis() > 0) {
-        told.add("for " + verdict.remainingMillis() + " ms");
+        tell("for " + verdict.remainingMillis() + " ms");
       }
-      told.add(
+      tell(
           verdict.birth().isEmpty()
               ? "grants carry nothing"
               : master.birth.startsWith(verdict.birth())
@@ -119,9 +114,8 @@ class TrustRulesTest {
       Refresh refresh = verdict.refresh();
       if (refresh != null) {
         assertEquals(master.birth, refresh.seen());
-        told.add("write " + refresh.mark().head() + refresh.firstSeen() + refresh.mark().tail());
+        tell("write " + refresh.mark().head() + refresh.firstSeen() + refresh.mark().tail());
       }
-      return told;
     }
   }
 

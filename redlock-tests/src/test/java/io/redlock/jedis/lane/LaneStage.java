@@ -12,7 +12,7 @@ import java.util.List;
  * A lane to a server of its own, perhaps through a gate, and what happens to all three. Requests
  * are those of {@link NodeStage}; names begin with {@code lane:} on the server.
  */
-final class LaneStage implements Scenes.Actor {
+final class LaneStage extends Scenes.Teller {
 
   private static final String PREFIX = "lane:";
 
@@ -23,7 +23,7 @@ final class LaneStage implements Scenes.Actor {
   private long connections;
 
   @Override
-  public List<String> act(String command, String rest) {
+  protected void perform(String command, String rest) throws Exception {
     String[] words = rest.split(" ");
     switch (command) {
       case "lane" -> open(server.address(), Long.parseLong(rest));
@@ -33,12 +33,9 @@ final class LaneStage implements Scenes.Actor {
         open("redis://app:geheim@127.0.0.1:" + server.port(), Long.parseLong(rest));
       }
       case "redis" -> server.command(words);
-      case "redis?" -> {
-        return List.of(String.valueOf(server.command(words)));
-      }
-      case "expires?" -> {
-        return List.of((Long) server.command("PTTL", rest) > 10_000 ? "expires" : "soon or never");
-      }
+      case "redis?" -> tell(String.valueOf(server.command(words)));
+      case "expires?" ->
+          tell((Long) server.command("PTTL", rest) > 10_000 ? "expires" : "soon or never");
       case "gone" -> Await.until("it is gone", () -> server.keys(PREFIX + rest).isEmpty());
       case "kill" -> server.kill();
       case "restart" -> {
@@ -58,13 +55,10 @@ final class LaneStage implements Scenes.Actor {
       case "connections?" -> {
         long before = connections;
         connections = Long.parseLong(server.infoOf("total_connections_received"));
-        return before == 0 ? List.of() : List.of(connections - before + " more");
+        tell(before == 0 ? List.of() : List.of(connections - before + " more"));
       }
-      default -> {
-        return stage.act(command, rest);
-      }
+      default -> tell(stage.act(command, rest));
     }
-    return List.of();
   }
 
   private void open(String address, long timeoutMillis) {
