@@ -283,6 +283,14 @@ final class Catalog {
     answers.of(new Answer(0, NodeReply.unknown("")));
   }
 
+  Header header(ExplorerWorld world, int attempt) {
+    return headers.get(world.headers[attempt]);
+  }
+
+  ExplorerLink link(ExplorerWorld world, int node, int attempt) {
+    return links.get(world.links[node][attempt]);
+  }
+
   private void addOrders(int[] order, int length, boolean alike) {
     if (length == attempts) {
       orders.add(order.clone());

@@ -17,9 +17,7 @@ import io.redlock.protocol.TenureState;
 import io.redlock.protocol.Turn;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel;
-import io.redlock.testkit.Requests;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -32,39 +30,37 @@ final class ClientSteps {
   /** The only resource that is fought for. */
   static final List<String> NAMES = List.of("r");
 
-  /** Marks the withdrawal of a ticket, which nobody waits for. */
-  private static final int WITHDRAW_TAG = -2;
-
-  private static final int QUORUM = Scope.NODES / 2 + 1;
+  static final int QUORUM = Scope.NODES / 2 + 1;
   private static final int ALL = (1 << Scope.NODES) - 1;
   private static final long MICROS_BETWEEN_STARTS = 2;
 
   private final Scope scope;
   private final Catalog catalog;
   private final ExplorerRules rules;
+  final PlaceSteps places;
   private final Tenure[] tenures;
   private final int[] columns = new int[Scope.NODES];
-  private Tenure tenure; // that of the attempt that was opened last
+
+  // Of the attempt that was opened last.
+  private Tenure tenure;
+  private Clocks now = new Clocks(0, 0);
 
   ClientSteps(Scope scope, Catalog catalog) {
     this.scope = scope;
     this.catalog = catalog;
     rules = scope.rules();
+    places = new PlaceSteps(scope, catalog, rules);
     tenures = IntStream.range(0, scope.attempts).mapToObj(scope::tenure).toArray(Tenure[]::new);
     tenure = tenures[0];
   }
 
-  Header header(ExplorerWorld world, int attempt) {
-    return catalog.headers.get(world.headers[attempt]);
-  }
-
   Phase phase(ExplorerWorld world, int attempt) {
-    return header(world, attempt).client().phase();
+    return catalog.header(world, attempt).client().phase();
   }
 
   /** Whether the client believes in its lease. */
   boolean isValid(ExplorerWorld world, int attempt) {
-    Header header = header(world, attempt);
+    Header header = catalog.header(world, attempt);
     return isValid(header.client(), clocks(world, header));
   }
 
@@ -76,7 +72,7 @@ final class ClientSteps {
 
   /** The number of the acquire round under way; 0 if there is none. */
   int round(ExplorerWorld world, int attempt) {
-    return round(header(world, attempt).client());
+    return round(catalog.header(world, attempt).client());
   }
 
   private static int round(TenureState client) {
@@ -88,10 +84,12 @@ final class ClientSteps {
         scope.nanos(world.now - header.lag()), scope.micros(world.now - header.setBack()));
   }
 
-  /** Makes the tenure that of the attempt. */
-  private TenureState open(ExplorerWorld world, int attempt, Header header) {
+  /** Makes tenure and clocks those of the attempt. */
+  private TenureState open(ExplorerWorld world, int attempt) {
+    Header header = catalog.header(world, attempt);
+    now = clocks(world, header);
     for (int node = 0; node < Scope.NODES; node++) {
-      columns[node] = link(world, node, attempt).column();
+      columns[node] = catalog.link(world, node, attempt).column();
     }
     TenureState state = TenureColumns.with(header.client(), columns);
     tenure = tenures[attempt];
@@ -99,22 +97,17 @@ final class ClientSteps {
     return state;
   }
 
-  private ExplorerLink link(ExplorerWorld world, int node, int attempt) {
-    return catalog.links.get(world.links[node][attempt]);
-  }
-
   /** Whether an answer with this tag comes after its round. */
   boolean isLate(ExplorerWorld world, int attempt, int tag) {
     tenure = tenures[attempt];
-    header(world, attempt).client().restore(tenure);
+    catalog.header(world, attempt).client().restore(tenure);
     return !TenureState.counts(tenure, tag);
   }
 
   /** Whether the round under way would go on after this answer. */
   boolean leavesUndecided(ExplorerWorld world, int attempt, int node, Answer answer) {
-    Header header = header(world, attempt);
-    open(world, attempt, header);
-    Step step = step(node, answer, clocks(world, header));
+    open(world, attempt);
+    Step step = step(node, answer);
     return step.outcome == Outcome.NOTHING && TenureColumns.isUndecided(step.client);
   }
 
@@ -130,7 +123,7 @@ final class ClientSteps {
    * @param tag what the answers will be told by
    * @param leaves whether a fair waiter gives up its place in the queues
    */
-  private record Step(
+  record Step(
       TenureState client,
       Outcome outcome,
       @Nullable NodeRequest send,
@@ -138,7 +131,7 @@ final class ClientSteps {
       int tag,
       boolean leaves) {}
 
-  private Step step(int node, Answer answer, Clocks now) {
+  private Step step(int node, Answer answer) {
     int tag = answer.tag();
     ReleaseRound release = tenure.release();
     if (release != null && release.isComplete()) {
@@ -146,11 +139,11 @@ final class ClientSteps {
     }
     if (tag == Tenure.RELEASE_TAG && release != null) {
       tenure.released(node, answer.reply(), now.nanos);
-      return due(now);
+      return due();
     }
     boolean counts = TenureState.counts(tenure, tag);
     tenure.answered(node, tag, answer.reply());
-    return counts ? step(tenure.decide(tag, now.nanos, now.wallMicros), now) : nothing();
+    return counts ? step(tenure.decide(tag, now.nanos, now.wallMicros)) : nothing();
   }
 
   private Step extend(ExtendRound round) {
@@ -190,7 +183,7 @@ final class ClientSteps {
   }
 
   /** Does what the state demands first. */
-  private Step due(Clocks now) {
+  private Step due() {
     Due due = tenure.due(now.nanos, now.wallMicros);
     return switch (due) {
       case NOTHING -> nothing();
@@ -199,7 +192,7 @@ final class ClientSteps {
         yield nothing();
       }
       case RENEWAL, CONFIRMATION -> extend(tenure.next(due, now.nanos, now.wallMicros));
-      case END -> end(now);
+      case END -> end();
       case RELEASE ->
           releasing(
               Outcome.FAILED, tenure.beginRelease(now.nanos), TenureState.of(tenure).isLast());
@@ -212,15 +205,15 @@ final class ClientSteps {
   }
 
   /** The owner ends; nothing of it is being handed to a node, so its release begins. */
-  private Step end(Clocks now) {
-    return tenure.end(true) ? due(now) : nothing();
+  private Step end() {
+    return tenure.end(true) ? due() : nothing();
   }
 
   private Step nothing() {
     return new Step(TenureState.of(tenure), Outcome.NOTHING, null, 0, 0, false);
   }
 
-  private Step step(Turn turn, Clocks now) {
+  private Step step(Turn turn) {
     if (turn.outcome() == Outcome.HELD && scope.isRenewed()) {
       AcquireRound round = Objects.requireNonNull(turn.attempted()).round();
       tenure.renew(round.terms(), scope.heldUntil(), round.startNanos());
@@ -232,7 +225,7 @@ final class ClientSteps {
               Outcome.HELD,
               rules.releasedWhenHeld(Objects.requireNonNull(turn.attempted()).round()),
               false);
-      case FAILED -> due(now);
+      case FAILED -> due();
       case EXTENDED -> new Step(TenureState.of(tenure), Outcome.EXTENDED, null, 0, 0, false);
       case NOTHING, UNKNOWN, REFUSED, EXPIRED, OVER -> nothing();
     };
@@ -248,7 +241,7 @@ final class ClientSteps {
 
   /** Of a lease that is over it is no longer remembered since when. */
   void forgetWhatIsOver(ExplorerWorld world, int attempt) {
-    Header header = header(world, attempt);
+    Header header = catalog.header(world, attempt);
     boolean isOrWasHeld =
         header.client().phase() == Phase.HOLDING || header.client().phase() == Phase.LOST;
     Claim claim = header.claim();
@@ -266,15 +259,13 @@ final class ClientSteps {
 
   void start(ExplorerWorld world, int attempt, int ticks, int aheadMicros) {
     if (scope.isRepeated(attempt)) {
-      takeOverPlace(world, attempt);
+      places.takeOver(world, attempt);
     }
-    Header header = header(world, attempt);
     long micros = scope.proposedMicros(world.now) + aheadMicros;
     if (scope.isFair()) {
       micros += MICROS_BETWEEN_STARTS * begun(world);
     }
-    open(world, attempt, header);
-    Clocks now = clocks(world, header);
+    open(world, attempt);
     boolean begins = tenure.begin(scope.terms(ticks), micros, now.nanos, now.wallMicros);
     take(world, attempt, begins ? propose() : nothing());
   }
@@ -287,52 +278,11 @@ final class ClientSteps {
     return begun;
   }
 
-  private void takeOverPlace(ExplorerWorld world, int attempt) {
-    Header before = header(world, attempt - 1);
-    Place place = before.place();
-    Header header = header(world, attempt).with(new Place(place.micros(), false, 0));
-    world.headers[attempt] = catalog.headers.of(header);
-    if (place.stands()) {
-      world.headers[attempt - 1] = catalog.headers.of(before.with(Place.NONE));
-    }
-  }
-
-  /** Whether the waiter whose attempt this was may try again. */
-  boolean mayTryAgain(ExplorerWorld world, int attempt) {
-    Header header = header(world, attempt);
-    return header.client().phase() == Phase.ENDED
-        && header.claim().held() == 0
-        && header.place().micros() != 0;
-  }
-
-  /** Whether this is the last attempt of a fair waiter that goes on waiting. */
-  boolean isWaiting(ExplorerWorld world, int attempt) {
-    boolean comesBack =
-        attempt + 1 < scope.attempts
-            && scope.isRepeated(attempt + 1)
-            && phase(world, attempt + 1) == Phase.NEW
-            && mayTryAgain(world, attempt);
-    return header(world, attempt).place().stands() || comesBack;
-  }
-
-  /** Whether somebody waits with a lower ticket whose lease would exclude the attempt's. */
-  boolean isBehindOthers(ExplorerWorld world, int attempt) {
-    long micros = header(world, attempt).place().micros();
-    for (int other = 0; other < scope.attempts; other++) {
-      if (scope.exclude(attempt, other)
-          && isWaiting(world, other)
-          && header(world, other).place().micros() < micros) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /** What the attempt's caller would ask next, above every token so far. */
   int trial(ExplorerWorld world, int attempt, int now) {
     long counter = highestCounter(world);
     long token = Math.max(scope.micros(now) + scope.skewMicros, counter + 1);
-    Place place = header(world, attempt).place();
+    Place place = catalog.header(world, attempt).place();
     NodeRequest asked =
         new NodeRequest.Grant(
             NAMES,
@@ -340,7 +290,7 @@ final class ClientSteps {
             token,
             counter,
             scope.ttlMillis(1),
-            scope.isFair(attempt) ? ticket(attempt, place.micros(), token) : null,
+            scope.isFair(attempt) ? places.ticket(attempt, place.micros(), token) : null,
             scope.isShared(attempt) ? scope.micros(now) + scope.skewMicros : 0);
     return catalog.messages.of(new Message(1, asked, 0));
   }
@@ -358,33 +308,24 @@ final class ClientSteps {
 
   /** A fair waiter waits no longer, during an attempt or after one. */
   void giveUp(ExplorerWorld world, int attempt) {
-    Header header = header(world, attempt);
+    Header header = catalog.header(world, attempt);
     if (header.client().phase() == Phase.ACQUIRING) {
       end(world, attempt);
       return;
     }
-    withdraw(world, attempt, rules.withdrawsFrom(0));
-    die(world, attempt);
-  }
-
-  /** A fair waiter is heard of no more. */
-  void die(ExplorerWorld world, int attempt) {
-    world.headers[attempt] = catalog.headers.of(header(world, attempt).with(Place.NONE));
-    isPassedByNobody(world, scope.waiter(attempt));
+    places.withdraw(world, attempt, rules.withdrawsFrom(0));
+    places.die(world, attempt);
   }
 
   void extend(ExplorerWorld world, int attempt, int ticks) {
-    Header header = header(world, attempt);
-    open(world, attempt, header);
-    Clocks now = clocks(world, header);
+    open(world, attempt);
     take(world, attempt, extend(tenure.next(scope.terms(ticks), now.nanos, now.wallMicros)));
   }
 
   /** Passes the lease on to a next caller; returns false if that cannot be. */
   boolean pass(ExplorerWorld world, int attempt) {
-    Header header = header(world, attempt);
-    TenureState before = open(world, attempt, header);
-    Clocks now = clocks(world, header);
+    Header header = catalog.header(world, attempt);
+    TenureState before = open(world, attempt);
     long token = rules.nextToken(header.claim().held());
     if (!tenure.pass(token, scope.terms(scope.grantTicks[0]), now.nanos, now.wallMicros)) {
       return false;
@@ -404,9 +345,7 @@ final class ClientSteps {
 
   /** Whether the tenure has something to do now; an extend waits for the one under way. */
   boolean isDue(ExplorerWorld world, int attempt) {
-    Header header = header(world, attempt);
-    TenureState state = open(world, attempt, header);
-    Clocks now = clocks(world, header);
+    TenureState state = open(world, attempt);
     boolean isFree = state.begun() < scope.extensions && !TenureColumns.isUndecided(state);
     return tenure.delayNanos(now.nanos, now.wallMicros) <= 0
         && (isFree || state.phase() != Phase.HOLDING || !isValid(state, now));
@@ -414,55 +353,50 @@ final class ClientSteps {
 
   /** Does what is due, as the timer of an owner does, however late. */
   void due(ExplorerWorld world, int attempt) {
-    Header header = header(world, attempt);
-    open(world, attempt, header);
-    Clocks now = clocks(world, header);
-    take(world, attempt, due(now));
+    open(world, attempt);
+    take(world, attempt, due());
   }
 
   /** The client notices that a node was reset. */
   void reset(ExplorerWorld world, int attempt, int node) {
-    Header header = header(world, attempt);
-    open(world, attempt, header);
-    tenure.reset(node, clocks(world, header).nanos);
+    open(world, attempt);
+    tenure.reset(node, now.nanos);
     take(world, attempt, nothing());
   }
 
   void answered(ExplorerWorld world, int attempt, int node, Answer answer) {
-    Header header = header(world, attempt);
-    open(world, attempt, header);
-    take(world, attempt, step(node, answer, clocks(world, header)));
+    open(world, attempt);
+    take(world, attempt, step(node, answer));
   }
 
   void timedOut(ExplorerWorld world, int attempt) {
-    Header header = header(world, attempt);
-    TenureState state = open(world, attempt, header);
-    Clocks now = clocks(world, header);
+    TenureState state = open(world, attempt);
     int tag = state.extending().isEmpty() ? round(state) : state.extending().get(0).tag();
     tenure.timedOut(tag);
-    take(world, attempt, step(tenure.decide(tag, now.nanos, now.wallMicros), now));
+    take(world, attempt, step(tenure.decide(tag, now.nanos, now.wallMicros)));
   }
 
   /** Whether the result of its release is not known yet. */
   boolean awaitsRelease(ExplorerWorld world, int attempt) {
-    ReleaseRound release = open(world, attempt, header(world, attempt)).release();
+    ReleaseRound release = open(world, attempt).release();
     return release != null && !release.isComplete() && release.ballot().count(Ballot.PENDING) > 0;
   }
 
   void releaseTimedOut(ExplorerWorld world, int attempt) {
-    open(world, attempt, header(world, attempt));
+    open(world, attempt);
     tenure.timedOut(Tenure.RELEASE_TAG);
     take(world, attempt, nothing());
   }
 
   void end(ExplorerWorld world, int attempt) {
-    open(world, attempt, header(world, attempt));
-    take(world, attempt, end(new Clocks(0, 0)));
+    open(world, attempt);
+    now = new Clocks(0, 0);
+    take(world, attempt, end());
   }
 
   /** The machine sleeps for a tick, or somebody sets its wall clock back by one. */
   void clockFault(ExplorerWorld world, int attempt, boolean suspended) {
-    Header old = header(world, attempt);
+    Header old = catalog.header(world, attempt);
     world.headers[attempt] =
         catalog.headers.of(
             new Header(
@@ -476,14 +410,15 @@ final class ClientSteps {
   // What comes of an event.
 
   private void take(ExplorerWorld world, int attempt, Step turn) {
-    Header old = header(world, attempt);
+    Header old = catalog.header(world, attempt);
     TenureState client = TenureColumns.forgotten(turn.client());
     Outcome outcome = turn.outcome();
     checkTurn(world, attempt, old, client, outcome);
-    NodeRequest send = scope.isFair(attempt) ? fair(attempt, old, turn) : turn.send();
-    Place place = placed(world, attempt, old, turn, send);
+    NodeRequest send = scope.isFair(attempt) ? places.withTicket(attempt, old, turn) : turn.send();
+    Place place = places.placed(world, attempt, old, turn, send);
     for (int node = 0; node < Scope.NODES; node++) {
-      ExplorerLink link = link(world, node, attempt).column(TenureColumns.column(client, node));
+      ExplorerLink link =
+          catalog.link(world, node, attempt).column(TenureColumns.column(client, node));
       if (outcome != Outcome.NOTHING) {
         link = link.granted(0);
       }
@@ -497,7 +432,7 @@ final class ClientSteps {
       world.links[node][attempt] = catalog.links.of(link);
     }
     if (outcome == Outcome.FAILED && scope.isFair(attempt) && !place.stands()) {
-      withdraw(world, attempt, rules.withdrawsFrom(turn.targets()));
+      places.withdraw(world, attempt, rules.withdrawsFrom(turn.targets()));
     }
     world.headers[attempt] =
         catalog.headers.of(next(world, attempt, old, client, turn).with(place));
@@ -506,118 +441,7 @@ final class ClientSteps {
     }
     boolean waitsNoLonger = outcome == Outcome.HELD || outcome == Outcome.FAILED && !place.stands();
     if (scope.isFair(attempt) && waitsNoLonger) {
-      isPassedByNobody(world, scope.waiter(attempt));
-    }
-  }
-
-  /** The same with the waiter's ticket, where it belongs there. */
-  private @Nullable NodeRequest fair(int attempt, Header old, Step turn) {
-    Place place = old.place();
-    if (turn.send() instanceof NodeRequest.Grant grant) {
-      return Requests.with(grant, "ticket", ticket(attempt, place.micros(), grant.token()));
-    }
-    boolean leaves = turn.outcome() == Outcome.FAILED ? turn.leaves() : !place.stands();
-    return turn.send() instanceof NodeRequest.Release release && leaves && place.micros() != 0
-        ? Requests.with(release, "last", true, "ticket", place(attempt, place.micros()))
-        : turn.send();
-  }
-
-  private Ticket ticket(int attempt, long micros, long token) {
-    return rules.ticket(scope.waiter(attempt), scope.isShared(attempt), micros, token);
-  }
-
-  private Ticket place(int attempt, long micros) {
-    return ExplorerRules.place(scope.waiter(attempt), scope.isShared(attempt), micros);
-  }
-
-  private Place placed(
-      ExplorerWorld world, int attempt, Header old, Step turn, @Nullable NodeRequest send) {
-    Place place = old.place();
-    if (!scope.isFair(attempt)) {
-      return switch (turn.outcome()) {
-        case PROPOSED ->
-            scope.isFair() ? place.behind(notToBePassed(world, attempt, Long.MAX_VALUE)) : place;
-        case HELD, FAILED -> place.behind(0);
-        default -> place;
-      };
-    }
-    if (send instanceof NodeRequest.Grant grant && grant.ticket() != null) {
-      long micros = grant.ticket().micros();
-      return new Place(micros, true, notToBePassed(world, attempt, micros));
-    }
-    return switch (turn.outcome()) {
-      case HELD -> place.behind(0);
-      case FAILED -> new Place(place.micros(), !turn.leaves(), 0);
-      default -> place;
-    };
-  }
-
-  /** Those in the way who wait with a lower ticket that a quorum of nodes has. */
-  private int notToBePassed(ExplorerWorld world, int attempt, long micros) {
-    int waiters = 0;
-    for (int other = 0; other < scope.attempts; other++) {
-      Header header = header(world, other);
-      boolean waits = header.place().stands() && header.client().phase() != Phase.HOLDING;
-      int waiter = scope.waiter(other);
-      if (waits
-          && waiter != scope.waiter(attempt)
-          && scope.exclude(attempt, other)
-          && header.place().micros() < micros
-          && queuedAt(world, other) >= QUORUM) {
-        waiters |= 1 << waiter;
-      }
-    }
-    return waiters;
-  }
-
-  /** How many nodes have a waiter's ticket, and not its word on the way that it takes it back. */
-  private int queuedAt(ExplorerWorld world, int attempt) {
-    int waiter = scope.waiter(attempt);
-    String name = place(attempt, 1).waiter();
-    int queued = 0;
-    for (int node = 0; node < Scope.NODES; node++) {
-      for (NodeModel.Place place : catalog.nodes.get(world.nodes[node]).cells().get(0).queue()) {
-        queued += place.waiter().equals(name) && !takesBack(world, node, waiter) ? 1 : 0;
-      }
-    }
-    return queued;
-  }
-
-  private boolean takesBack(ExplorerWorld world, int node, int waiter) {
-    for (int attempt = 0; attempt < scope.attempts; attempt++) {
-      long lane = scope.waiter(attempt) == waiter ? link(world, node, attempt).lane() : 0;
-      for (int i = 0; i < ExplorerLink.size(lane); i++) {
-        NodeRequest request = catalog.messages.get(ExplorerLink.item(lane, i)).request();
-        if (request instanceof NodeRequest.RemoveTicket
-            || request instanceof NodeRequest.Release release && release.last()) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  /** It waits no longer. */
-  private void isPassedByNobody(ExplorerWorld world, int waiter) {
-    for (int attempt = 0; attempt < scope.attempts; attempt++) {
-      Header header = header(world, attempt);
-      Place place = header.place().behind(header.place().behind() & ~(1 << waiter));
-      if (place != header.place()) {
-        world.headers[attempt] = catalog.headers.of(header.with(place));
-      }
-    }
-  }
-
-  private void withdraw(ExplorerWorld world, int attempt, int targets) {
-    Ticket ticket = place(attempt, header(world, attempt).place().micros());
-    NodeRequest withdrawal = new NodeRequest.RemoveTicket(NAMES, ticket);
-    for (int node = 0; node < Scope.NODES; node++) {
-      if ((targets >>> node & 1) != 0) {
-        ExplorerLink link = link(world, node, attempt);
-        int message = message(world, WITHDRAW_TAG, withdrawal, node);
-        world.links[node][attempt] =
-            catalog.links.of(link.lane(ExplorerLink.appended(link.lane(), message)));
-      }
+      places.isPassedByNobody(world, scope.waiter(attempt));
     }
   }
 
@@ -628,7 +452,7 @@ final class ClientSteps {
       if (scope.checks(ExplorerInvariant.I9)) {
         int granted = 0;
         for (int node = 0; node < Scope.NODES; node++) {
-          granted += link(world, node, attempt).granted() == round(old.client()) ? 1 : 0;
+          granted += catalog.link(world, node, attempt).granted() == round(old.client()) ? 1 : 0;
         }
         Invariants.leaseRestsOnQuorum(owner, granted, QUORUM);
       }
@@ -703,7 +527,7 @@ final class ClientSteps {
     for (int other = 0; other < scope.attempts; other++) {
       boolean counts = other != attempt && scope.exclude(attempt, other);
       if (counts && !scope.isForeign(other)) {
-        claims.add(header(world, other).claim());
+        claims.add(catalog.header(world, other).claim());
       }
     }
     return claims;
@@ -719,7 +543,7 @@ final class ClientSteps {
 
   private void overtakeOthers(ExplorerWorld world, int winner) {
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
-      Header other = header(world, attempt);
+      Header other = catalog.header(world, attempt);
       if (attempt != winner
           && scope.exclude(attempt, winner)
           && other.client().phase() == Phase.HOLDING

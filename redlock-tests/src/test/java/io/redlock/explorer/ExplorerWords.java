@@ -73,8 +73,8 @@ final class ExplorerWords {
 
   /** What the owner is now, if that is news. */
   String state(ExplorerWorld before, ExplorerWorld after, int attempt) {
-    Header old = catalog.headers.get(before.headers[attempt]);
-    Header now = catalog.headers.get(after.headers[attempt]);
+    Header old = catalog.header(before, attempt);
+    Header now = catalog.header(after, attempt);
     boolean isNews =
         old.client().phase() != now.client().phase()
             || old.client().token() != now.client().token()

@@ -68,9 +68,15 @@ final class Successors {
     return next.set(world);
   }
 
+  private void happens(Supplier<String> what, Runnable change) {
+    begin(what);
+    change.run();
+    done();
+  }
+
   /** An event after which it is of interest what the owner is. */
-  private ExplorerWorld begin(int attempt, String what) {
-    return begin(() -> owner(attempt) + what + words.state(world, next, attempt));
+  private String news(int attempt, String what) {
+    return owner(attempt) + what + words.state(world, next, attempt);
   }
 
   private String owner(int attempt) {
@@ -197,11 +203,9 @@ final class Successors {
   // Clients on their own.
 
   private void client(int attempt) {
-    Header header = clients.header(world, attempt);
+    Header header = catalog.header(world, attempt);
     if (scope.isDriven && clients.isDue(world, attempt)) {
-      begin(attempt, " does what is due");
-      clients.due(next, attempt);
-      done();
+      happens(() -> news(attempt, " does what is due"), () -> clients.due(next, attempt));
     }
     if (scope.isDriven && header.client().phase() == Phase.HOLDING) {
       resets(attempt);
@@ -218,9 +222,7 @@ final class Successors {
         }
       }
       case HOLDING -> {
-        begin(() -> owner(attempt) + " ends its lease");
-        clients.end(next, attempt);
-        done();
+        happens(() -> owner(attempt) + " ends its lease", () -> clients.end(next, attempt));
         if (TenureColumns.isUndecided(header.client())) {
           timeout(attempt);
         } else if (header.client().begun() < scope.extensions
@@ -230,23 +232,19 @@ final class Successors {
         }
       }
       case LOST -> {
-        begin(() -> owner(attempt) + " ends its lease");
-        clients.end(next, attempt);
-        done();
+        happens(() -> owner(attempt) + " ends its lease", () -> clients.end(next, attempt));
       }
       case ENDED -> {
         if (scope.isDriven && clients.awaitsRelease(world, attempt)) {
-          begin(attempt, " waits no longer");
-          clients.releaseTimedOut(next, attempt);
-          done();
+          happens(
+              () -> news(attempt, " waits no longer"),
+              () -> clients.releaseTimedOut(next, attempt));
         }
         if (header.place().stands()) {
           giveUp(attempt);
         }
         if (header.place().stands() && scope.waitersDie) {
-          begin(() -> owner(attempt) + " dies");
-          clients.die(next, attempt);
-          done();
+          happens(() -> owner(attempt) + " dies", () -> clients.places.die(next, attempt));
         }
       }
     }
@@ -257,17 +255,15 @@ final class Successors {
     for (int each = 0; each < Scope.NODES; each++) {
       int node = each;
       if (nodes.get(world.nodes[node]).bornMillis() != Node.OLD) {
-        begin(() -> owner(attempt) + " notices that " + name(node) + " was reset");
-        clients.reset(next, attempt, node);
-        done();
+        happens(
+            () -> owner(attempt) + " notices that " + name(node) + " was reset",
+            () -> clients.reset(next, attempt, node));
       }
     }
   }
 
   private void giveUp(int attempt) {
-    begin(() -> owner(attempt) + " gives up");
-    clients.giveUp(next, attempt);
-    done();
+    happens(() -> owner(attempt) + " gives up", () -> clients.giveUp(next, attempt));
   }
 
   /** Of those that have not begun the first is as good as any; a retry follows its forerunner. */
@@ -284,14 +280,12 @@ final class Successors {
         return;
       }
     }
-    if (scope.isRepeated(attempt) && !clients.mayTryAgain(world, attempt - 1)) {
+    if (scope.isRepeated(attempt) && !clients.places.mayTryAgain(world, attempt - 1)) {
       return;
     }
     for (int ticks : scope.grantTicks) {
       for (int ahead : scope.aheadMicros) {
-        begin(attempt, " begins");
-        clients.start(next, attempt, ticks, ahead);
-        done();
+        happens(() -> news(attempt, " begins"), () -> clients.start(next, attempt, ticks, ahead));
       }
     }
   }
@@ -307,16 +301,14 @@ final class Successors {
   }
 
   private void timeout(int attempt) {
-    begin(attempt, " waits no longer");
-    clients.timedOut(next, attempt);
-    done();
+    happens(() -> news(attempt, " waits no longer"), () -> clients.timedOut(next, attempt));
   }
 
   private void extend(int attempt) {
     for (int ticks : scope.extendTicks) {
-      begin(() -> owner(attempt) + " extends by " + scope.ttlMillis(ticks) + " ms");
-      clients.extend(next, attempt, ticks);
-      done();
+      happens(
+          () -> owner(attempt) + " extends by " + scope.ttlMillis(ticks) + " ms",
+          () -> clients.extend(next, attempt, ticks));
     }
   }
 
@@ -338,7 +330,7 @@ final class Successors {
   }
 
   private void network(int attempt, int node) {
-    ExplorerLink link = catalog.links.get(world.links[node][attempt]);
+    ExplorerLink link = catalog.link(world, node, attempt);
     int waiting = ExplorerLink.size(link.lane());
     boolean isBehind = isBehindItsOwn(attempt, node);
     if (waiting > 0 && !isBehind) {
@@ -376,7 +368,7 @@ final class Successors {
   /** A waiter's requests to a node go one way: what it sent in earlier attempts comes first. */
   private boolean isBehindItsOwn(int attempt, int node) {
     for (int at = attempt; scope.isRepeated(at); at--) {
-      if (catalog.links.get(world.links[node][at - 1]).lane() != 0) {
+      if (catalog.link(world, node, at - 1).lane() != 0) {
         return true;
       }
     }
@@ -385,7 +377,7 @@ final class Successors {
 
   private void execute(Execution kind, int attempt, int node, int index) {
     answer = 0;
-    ExplorerLink link = catalog.links.get(world.links[node][attempt]);
+    ExplorerLink link = catalog.link(world, node, attempt);
     int number = ExplorerLink.item(kind == Execution.STRAY ? link.strays() : link.lane(), index);
     begin(
         () ->
@@ -455,7 +447,7 @@ final class Successors {
   }
 
   private void withdraw(int attempt, int node, int index) {
-    ExplorerLink link = catalog.links.get(world.links[node][attempt]);
+    ExplorerLink link = catalog.link(world, node, attempt);
     int number = ExplorerLink.item(link.lane(), index);
     Message message = catalog.messages.get(number);
     if (message.tag() == Tenure.RELEASE_TAG) {
@@ -483,7 +475,7 @@ final class Successors {
   }
 
   private void cutOff(int attempt, int node) {
-    ExplorerLink link = catalog.links.get(world.links[node][attempt]);
+    ExplorerLink link = catalog.link(world, node, attempt);
     long strays = link.strays();
     for (int i = 0; i < ExplorerLink.size(link.lane()); i++) {
       strays = ExplorerLink.merged(strays, ExplorerLink.item(link.lane(), i));
@@ -555,7 +547,7 @@ final class Successors {
         Invariants.setIsHeldAsWhole(scope.ownerName(attempt), holds, holdsAll);
       }
       if (holds && scope.checks(ExplorerInvariant.I5) && !scope.isForeign(attempt)) {
-        ExplorerLink link = catalog.links.get(next.links[node][attempt]);
+        ExplorerLink link = catalog.link(next, node, attempt);
         Invariants.releasedOwnerIsNotStored(scope.ownerName(attempt), link.isBuried(), true);
         boolean isQuiet =
             clients.phase(next, attempt) == Phase.ENDED
@@ -570,7 +562,7 @@ final class Successors {
 
   private void checkLease(int attempt) {
     String owner = scope.ownerName(attempt);
-    Header header = clients.header(next, attempt);
+    Header header = catalog.header(next, attempt);
     if (scope.checks(ExplorerInvariant.I2)) {
       Invariants.leaseIsEntitled(owner, scope.nanos(next.now), header.claim().entitledNanos());
     }
@@ -598,7 +590,8 @@ final class Successors {
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
       boolean isNext =
           scope.isFair()
-              ? clients.isWaiting(next, attempt) && !clients.isBehindOthers(next, attempt)
+              ? clients.places.isWaiting(next, attempt)
+                  && !clients.places.isBehindOthers(next, attempt)
               : attempt == 0;
       if (isNext) {
         checkTurn(attempt);
@@ -629,7 +622,7 @@ final class Successors {
         return false;
       }
       for (int attempt = 0; attempt < scope.attempts; attempt++) {
-        ExplorerLink link = catalog.links.get(next.links[node][attempt]);
+        ExplorerLink link = catalog.link(next, node, attempt);
         if (link.lane() != 0 || link.replies() != 0) {
           return false;
         }
