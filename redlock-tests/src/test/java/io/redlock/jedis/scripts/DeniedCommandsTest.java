@@ -33,6 +33,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -70,6 +71,8 @@ class DeniedCommandsTest {
   private static RedisServer server;
   private static Connection operator;
   private static Connection user;
+
+  private final List<Scene> scenes = new ArrayList<>();
 
   /** What is there, and what is then asked by the user who may not do everything. */
   private record Scene(
@@ -125,7 +128,7 @@ class DeniedCommandsTest {
   @MethodSource("commands")
   void deniedCommandLeavesNoKeyAndIsNotTakenForARefusalBeforeAnyWrite(String denied) {
     List<String> faults = new ArrayList<>();
-    for (Scene scene : scenes()) {
+    for (Scene scene : scenes) {
       command("ACL", "SETUSER", "locks", "+@all");
       command("FLUSHALL");
       scene.before.run();
@@ -181,114 +184,98 @@ class DeniedCommandsTest {
     return new Ticket("me", 1, micros, 4_000);
   }
 
-  private static Scene free(String name, Runnable before, Function<Long, NodeRequest> ask) {
-    return new Scene(name, false, before, ask);
+  private void free(String name, Runnable before, Function<Long, NodeRequest> ask) {
+    scenes.add(new Scene(name, false, before, ask));
   }
 
-  private static Scene held(String name, Runnable before, Function<Long, NodeRequest> ask) {
-    return new Scene(name, true, before, ask);
+  private void held(String name, Runnable before, Function<Long, NodeRequest> ask) {
+    scenes.add(new Scene(name, true, before, ask));
   }
 
-  private static List<Scene> scenes() {
-    List<Scene> scenes = new ArrayList<>();
+  @BeforeEach
+  void writeScenes() {
     for (List<String> names : List.of(ONE, TWO)) {
       String of = " of " + names;
       Runnable granted = () -> grant(names);
       Function<Long, NodeRequest> extend =
           now -> new Extend(names, OWNER, now - 1_000, 2 * TTL_MILLIS, now);
-      scenes.add(free("grant" + of, () -> {}, now -> new Grant(names, OWNER, now, TTL_MILLIS)));
-      scenes.add(
-          free(
-              "grant after a grant" + of,
-              () -> count(names),
-              now -> new Grant(names, OWNER, now, TTL_MILLIS)));
-      scenes.add(
-          held("repeated grant" + of, granted, now -> new Grant(names, OWNER, now, TTL_MILLIS)));
-      scenes.add(held("extend" + of, granted, extend));
-      scenes.add(free("join" + of, () -> {}, extend));
-      scenes.add(free("join after a grant" + of, () -> count(names), extend));
-      scenes.add(
-          held("release" + of, granted, now -> new Release(names, OWNER, now, 0, true, null)));
-      scenes.add(
-          held(
-              "release of an older token" + of,
-              granted,
-              now -> new Release(names, OWNER, now, 0, true, ticket(1))));
+      free("grant" + of, () -> {}, now -> new Grant(names, OWNER, now, TTL_MILLIS));
+      free(
+          "grant after a grant" + of,
+          () -> count(names),
+          now -> new Grant(names, OWNER, now, TTL_MILLIS));
+      held("repeated grant" + of, granted, now -> new Grant(names, OWNER, now, TTL_MILLIS));
+      held("extend" + of, granted, extend);
+      free("join" + of, () -> {}, extend);
+      free("join after a grant" + of, () -> count(names), extend);
+      held("release" + of, granted, now -> new Release(names, OWNER, now, 0, true, null));
+      held(
+          "release of an older token" + of,
+          granted,
+          now -> new Release(names, OWNER, now, 0, true, ticket(1)));
     }
-    scenes.add(
-        held(
-            "extend that joins for one name of two",
-            () -> grant(List.of("b")),
-            now -> new Extend(TWO, OWNER, now, 2 * TTL_MILLIS, now)));
+    held(
+        "extend that joins for one name of two",
+        () -> grant(List.of("b")),
+        now -> new Extend(TWO, OWNER, now, 2 * TTL_MILLIS, now));
     Function<Long, NodeRequest> fair =
         now -> new Grant(ONE, OWNER, now, 0, TTL_MILLIS, ticket(now), 0);
-    scenes.add(free("fair grant", () -> {}, fair));
-    scenes.add(
-        free(
-            "fair grant with a short ttl",
-            () -> {},
-            now -> new Grant(ONE, OWNER, now, 0, 500, ticket(now), 0)));
-    scenes.add(free("fair grant past a ticket that has run out", () -> wait("1"), fair));
-    scenes.add(free("fair grant behind somebody", () -> wait("99999999999999"), fair));
-    scenes.add(
-        free(
-            "fair grant of a taken name",
-            () -> command("SET", "a", "somebody", "PX", "30000"),
-            fair));
-    scenes.add(held("repeated fair grant", () -> grant(ONE), fair));
-    scenes.add(
-        held(
-            "release with a ticket",
-            () -> {
-              grant(ONE);
-              wait("99999999999999");
-              send(operator, new Grant(ONE, "another", nowMicros(), 0, TTL_MILLIS, ticket(1), 0));
-            },
-            now -> new Release(ONE, OWNER, now, 0, true, ticket(1))));
+    free("fair grant", () -> {}, fair);
+    free(
+        "fair grant with a short ttl",
+        () -> {},
+        now -> new Grant(ONE, OWNER, now, 0, 500, ticket(now), 0));
+    free("fair grant past a ticket that has run out", () -> wait("1"), fair);
+    free("fair grant behind somebody", () -> wait("99999999999999"), fair);
+    free("fair grant of a taken name", () -> command("SET", "a", "somebody", "PX", "30000"), fair);
+    held("repeated fair grant", () -> grant(ONE), fair);
+    held(
+        "release with a ticket",
+        () -> {
+          grant(ONE);
+          wait("99999999999999");
+          send(operator, new Grant(ONE, "another", nowMicros(), 0, TTL_MILLIS, ticket(1), 0));
+        },
+        now -> new Release(ONE, OWNER, now, 0, true, ticket(1)));
     Function<Long, NodeRequest> read = now -> reading(OWNER, now, null);
     Function<Long, NodeRequest> extend =
         now -> new Extend(ONE, OWNER, now - 1_000, 2 * TTL_MILLIS, now, true);
     Runnable shared = () -> send(operator, reading("another", nowMicros(), null));
     Runnable reads = () -> send(operator, reading(OWNER, nowMicros(), null));
-    scenes.add(free("first reader", () -> {}, read));
-    scenes.add(free("first reader after a grant", () -> count(ONE), read));
-    scenes.add(free("second reader", shared, read));
-    scenes.add(free("reader of a lower token", shared, now -> reading(OWNER, now - 500_000, null)));
-    scenes.add(held("repeated reader", reads, read));
-    scenes.add(free("reader in turn", () -> {}, now -> reading(OWNER, now, reader(now))));
-    scenes.add(
-        free(
-            "reader past a ticket that has run out",
-            () -> wait("1"),
-            now -> reading(OWNER, now, reader(now))));
-    scenes.add(
-        free(
-            "reader behind somebody",
-            () -> wait("99999999999999"),
-            now -> reading(OWNER, now, reader(now))));
-    scenes.add(held("extend of a reader", reads, extend));
-    scenes.add(free("join of the first reader", () -> {}, extend));
-    scenes.add(free("join of a reader", shared, extend));
+    free("first reader", () -> {}, read);
+    free("first reader after a grant", () -> count(ONE), read);
+    free("second reader", shared, read);
+    free("reader of a lower token", shared, now -> reading(OWNER, now - 500_000, null));
+    held("repeated reader", reads, read);
+    free("reader in turn", () -> {}, now -> reading(OWNER, now, reader(now)));
+    free(
+        "reader past a ticket that has run out",
+        () -> wait("1"),
+        now -> reading(OWNER, now, reader(now)));
+    free(
+        "reader behind somebody",
+        () -> wait("99999999999999"),
+        now -> reading(OWNER, now, reader(now)));
+    held("extend of a reader", reads, extend);
+    free("join of the first reader", () -> {}, extend);
+    free("join of a reader", shared, extend);
     Function<Long, NodeRequest> release =
         now -> new Release(ONE, OWNER, now, 0, true, null, TTL_MILLIS);
-    scenes.add(held("release of a reader", reads, release));
-    scenes.add(
-        held(
-            "release of one of two readers",
-            () -> {
-              shared.run();
-              reads.run();
-            },
-            release));
-    scenes.add(
-        held(
-            "release of a reader before a writer that waits",
-            () -> {
-              reads.run();
-              wait("99999999999999");
-            },
-            now -> new Release(ONE, OWNER, now, 0, true, reader(1), TTL_MILLIS)));
-    return scenes;
+    held("release of a reader", reads, release);
+    held(
+        "release of one of two readers",
+        () -> {
+          shared.run();
+          reads.run();
+        },
+        release);
+    held(
+        "release of a reader before a writer that waits",
+        () -> {
+          reads.run();
+          wait("99999999999999");
+        },
+        now -> new Release(ONE, OWNER, now, 0, true, reader(1), TTL_MILLIS));
   }
 
   private static NodeRequest reading(String owner, long token, Ticket ticket) {
