@@ -4,10 +4,8 @@ import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.toMap;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.scenes.Scenes;
 import io.redlock.simulation.SimInvariant;
-import io.redlock.testbed.Unchecked;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -22,11 +20,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Histories made by hand, in texts beside this test: good ones, and bad ones of which each breaks
- * one invariant. A comment says what a history shows; an empty line ends it. An event is a time in
- * milliseconds, actors, and words as in a journal, or one word that stands for events; several
- * share a line with semicolons between them. Behind an arrow is what is found in all events so far,
- * or what answers a question that stands before the arrow.
+ * Histories made by hand, as scenes: good ones, and bad ones of which each breaks one invariant. An
+ * event is a time in milliseconds, actors, and words as in a journal, or one word that stands for
+ * events. Any other command asks what is found in all events so far, or something else of them.
  *
  * <p>Times in details are in milliseconds too: {@code 5ms} is a span, {@code +5} is so long after
  * the time of the line, {@code @5} so long after the beginning.
@@ -136,34 +132,29 @@ class VerdictsTest {
   /**
    * Returns a test for each history of a file.
    *
-   * @param answer says what is found in a history, by the question before the arrow
+   * @param answer says what is found in a history, or answers another question
    */
   private static Stream<DynamicTest> of(String file, BiFunction<History, String, Object> answer) {
-    String folder = VerdictsTest.class.getPackageName().replace('.', '/');
-    Path path = Path.of("src/test/resources", folder, file);
-    return Stream.of(Unchecked.io(() -> Files.readString(path)).strip().split("\n\n+"))
-        .filter(text -> text.contains("\n")) // not a headline alone
-        .map(text -> test(text, answer));
+    return Scenes.of("chaos/history/" + file, () -> new Told(answer));
   }
 
-  private static DynamicTest test(String text, BiFunction<History, String, Object> answer) {
-    String shows = text.lines().findFirst().orElseThrow();
-    return DynamicTest.dynamicTest(
-        shows,
-        () -> {
-          List<HistoryEvent> events = new ArrayList<>();
-          for (String line : text.lines().skip(1).toList()) {
-            String[] part = line.split(" -> ");
-            List<String> words = new ArrayList<>(List.of(part[0].split("; ")));
-            boolean asks = !Character.isDigit(words.get(words.size() - 1).charAt(0));
-            String question = asks ? words.remove(words.size() - 1) : "found";
-            events.addAll(events(String.join("\n", words)));
-            if (part.length > 1) {
-              Object found = answer.apply(new History(events), question);
-              assertEquals(part[1], found.toString(), text);
-            }
-          }
-        });
+  private static final class Told extends Scenes.Teller {
+    private final BiFunction<History, String, Object> answer;
+    private final List<HistoryEvent> events = new ArrayList<>();
+
+    Told(BiFunction<History, String, Object> answer) {
+      this.answer = answer;
+    }
+
+    @Override
+    protected void perform(String command, String rest) {
+      String line = (command + " " + rest).strip();
+      if (Character.isDigit(line.charAt(0))) {
+        events.addAll(VerdictsTest.events(line));
+      } else {
+        tell(answer.apply(new History(events), line).toString());
+      }
+    }
   }
 
   /** Returns the invariants that were violated, each as often as it was, or {@code nothing}. */
