@@ -183,8 +183,24 @@ record MarkWorld(
   }
 
   private MarkWorld withDisk(int node, Set<String> marks) {
-    return new MarkWorld(
-        nodes, known, sent, running, faults, begun, leases, lease, with(disks, node, marks));
+    return withDisks(with(disks, node, marks));
+  }
+
+  private MarkWorld withDisks(List<Set<String>> all) {
+    return new MarkWorld(nodes, known, sent, running, faults, begun, leases, lease, all);
+  }
+
+  private MarkWorld withNodes(List<MarkedNode> all) {
+    return new MarkWorld(all, known, sent, running, faults, begun, leases, lease, disks);
+  }
+
+  private MarkWorld withSent(List<@Nullable Sent> all) {
+    return new MarkWorld(nodes, known, all, running, faults, begun, leases, lease, disks);
+  }
+
+  /** Returns the same state with other commands, and with clients that may hold a lease. */
+  private MarkWorld withRunning(List<Running> all, int clients) {
+    return new MarkWorld(nodes, known, sent, all, faults, begun, clients, lease, disks);
   }
 
   MarkWorld node(int node, MarkedNode changed) {
@@ -202,22 +218,12 @@ record MarkWorld(
     boolean isNew = changed.kind() == Kind.VALID && (was.kind() != Kind.VALID || was.isFounding());
     boolean isKept = was.isFounding() && changed.age() != Age.YOUNG;
     if (!isNew || isKept) {
-      Lease kept = changed.kind() == Kind.VALID ? lease : lease.lost(node);
-      return new MarkWorld(
-          with(nodes, node, changed), known, sent, running, faults, begun, leases, kept, disks);
+      return withNodes(with(nodes, node, changed))
+          .leased(changed.kind() == Kind.VALID ? lease : lease.lost(node));
     }
     boolean abstains = !changed.parsed().isAdopted() && changed.parsed().agreement().guarded();
     MarkWorld marked =
-        new MarkWorld(
-            with(nodes, node, changed.aged(Age.YOUNG)),
-            known,
-            sent,
-            running,
-            faults,
-            begun,
-            leases,
-            lease.marked(node, abstains),
-            disks);
+        withNodes(with(nodes, node, changed.aged(Age.YOUNG))).leased(lease.marked(node, abstains));
     return changed.isFounding() ? marked.younger(node) : marked;
   }
 
@@ -230,16 +236,8 @@ record MarkWorld(
         each ->
             each.writing(each.pending.stream().map(mark -> mark.before(node)).toList())
                 .since(each.since));
-    return new MarkWorld(
-        nodes,
-        known,
-        Collections.unmodifiableList(older),
-        Collections.unmodifiableList(commands),
-        faults,
-        begun,
-        leases,
-        lease,
-        disks);
+    return withSent(Collections.unmodifiableList(older))
+        .withRunning(Collections.unmodifiableList(commands), leases);
   }
 
   private MarkWorld leased(Lease changed) {
@@ -254,37 +252,19 @@ record MarkWorld(
   }
 
   private MarkWorld sending(int sender, @Nullable Sent mark) {
-    return new MarkWorld(
-        nodes, known, with(sent, sender, mark), running, faults, begun, leases, lease, disks);
+    return withSent(with(sent, sender, mark));
   }
 
   private MarkWorld running(int operator, Running changed, int commands) {
-    return new MarkWorld(
-        nodes,
-        known,
-        sent,
-        with(running, operator, changed),
-        faults,
-        commands,
-        leases,
-        lease,
-        disks);
+    List<Running> all = with(running, operator, changed);
+    return new MarkWorld(nodes, known, sent, all, faults, commands, leases, lease, disks);
   }
 
   /** Returns the same state, where these clients may get leases. */
   MarkWorld leasing(int clients) {
     List<Running> waiting = new ArrayList<>(running);
     waiting.replaceAll(each -> each.since < 0 ? each : each.since(each.since | clients));
-    return new MarkWorld(
-        nodes,
-        known,
-        sent,
-        Collections.unmodifiableList(waiting),
-        faults,
-        begun,
-        leases | clients,
-        lease,
-        disks);
+    return withRunning(Collections.unmodifiableList(waiting), leases | clients);
   }
 
   // Everything that can happen next.
@@ -507,11 +487,8 @@ record MarkWorld(
       if (!lease.hasEndedSince(Lease.WAITS + operator)) {
         return;
       }
-      MarkWorld after = running(operator, now.since(-1), begun);
-      sink.found(
-          () -> who + " has waited",
-          new MarkWorld(
-              nodes, known, sent, after.running, faults, begun, leases & now.since, lease, disks));
+      List<Running> after = with(running, operator, now.since(-1));
+      sink.found(() -> who + " has waited", withRunning(after, leases & now.since));
       return;
     }
     Next next = rules.next(its, now, nodes);
@@ -559,15 +536,7 @@ record MarkWorld(
         }
       }
     }
-    return new MarkWorld(
-        Collections.unmodifiableList(sorted),
-        known,
-        sent,
-        running,
-        faults,
-        begun,
-        leases,
-        lease,
-        Collections.unmodifiableList(sortedDisks));
+    return withNodes(Collections.unmodifiableList(sorted))
+        .withDisks(Collections.unmodifiableList(sortedDisks));
   }
 }
