@@ -99,18 +99,9 @@ final class DemoMasters implements AutoCloseable {
         .toList();
   }
 
-  /** Returns how many nodes are not up, as a client knows them. */
-  static long notUp(Redlock client) {
-    return client.operations().nodes().stream()
-        .filter(node -> node.state() != NodeStatus.State.UP)
-        .count();
-  }
-
-  /** Returns how many nodes abstain, as a client knows them. */
-  static long abstaining(Redlock client) {
-    return client.operations().nodes().stream()
-        .filter(node -> node.state() == NodeStatus.State.ABSTAINING)
-        .count();
+  /** Returns how many nodes are in this state, as a client knows them. */
+  static long count(Redlock client, NodeStatus.State state) {
+    return client.operations().nodes().stream().filter(node -> node.state() == state).count();
   }
 
   /** Shows the answer of each master, and its time. */

@@ -5,12 +5,14 @@ import static io.redlock.demo.Stage.seconds;
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.Votes;
 import io.redlock.Votes.Vote;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
 import java.util.Locale;
@@ -51,7 +53,7 @@ final class FailureScenes {
       masters.get(3).kill();
       masters.get(4).kill();
       e.cut();
-      Await.until("carol has lost d and e", () -> DemoMasters.notUp(carol) == 2);
+      Await.until("carol has lost d and e", () -> DemoMasters.count(carol, State.UP) == 3);
       stage.check(
           !masters.get(3).isAlive() && !masters.get(4).isAlive() && !acquire.isDone(),
           "kill -9 for d and e, before anything is decided.");
@@ -87,7 +89,7 @@ final class FailureScenes {
       throws InterruptedException {
     stage.scene("A third master dies");
     masters.get(2).kill();
-    Await.until("alice has lost three", () -> DemoMasters.notUp(alice) == 3);
+    Await.until("alice has lost three", () -> DemoMasters.count(alice, State.UP) == 2);
     stage.say("kill -9 for c: two masters are left. Alice asks them.");
     stage.blank();
     long buriedOnA = masters.fence(0, RESOURCE);
@@ -120,7 +122,7 @@ final class FailureScenes {
     for (int node = 2; node < DemoMasters.COUNT; node++) {
       masters.get(node).restart();
     }
-    Await.until("alice has found them", () -> DemoMasters.abstaining(alice) == 3);
+    Await.until("alice has found them", () -> DemoMasters.count(alice, State.ABSTAINING) == 3);
     stage.say("c, d and e are started again, empty. Alice asks all five.");
     stage.blank();
     AcquireResult refused = alice.tryAcquire(RESOURCE, TTL);
@@ -130,9 +132,10 @@ final class FailureScenes {
             && refused.votes().nodes().subList(2, DemoMasters.COUNT).stream()
                 .allMatch(vote -> vote.detail().startsWith("abstains")),
         "c, d and e abstain: they might grant again what they granted before.");
-    Await.until("all vote again", () -> DemoMasters.notUp(alice) + DemoMasters.notUp(bob) == 0);
+    NodeView.awaitAllUp(alice);
+    NodeView.awaitAllUp(bob);
     stage.check(
-        DemoMasters.notUp(alice) == 0,
+        DemoMasters.count(alice, State.UP) == DemoMasters.COUNT,
         String.format(
             Locale.ROOT,
             "After %s and a bit no earlier lease can be valid: they vote.",

@@ -1,11 +1,10 @@
 package io.redlock.bench;
 
-import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.bench.ClosedLoop.Run;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.spi.HolderLabel;
-import io.redlock.testbed.Await;
+import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServers;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -67,7 +66,7 @@ record SettingCosts(Report report) {
       for (int number = 0; number < IDLE_CLIENTS; number++) {
         clients.add(JedisRedlock.connect(masters.addresses()));
       }
-      Await.until("all are connected", () -> clients.stream().allMatch(SettingCosts::isConnected));
+      clients.forEach(NodeView::awaitAllUp);
       List<Long> pids = Comparison.pids(masters);
       long beginNanos = System.nanoTime();
       double before = cpuNanos(pids);
@@ -83,10 +82,6 @@ record SettingCosts(Report report) {
     } finally {
       clients.forEach(Redlock::close);
     }
-  }
-
-  private static boolean isConnected(Redlock client) {
-    return client.operations().nodes().stream().allMatch(node -> node.state() == State.UP);
   }
 
   private static double cpuNanos(List<Long> pids) {
