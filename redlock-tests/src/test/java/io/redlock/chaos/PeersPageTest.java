@@ -5,9 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.chaos.history.PeerVerdict;
 import io.redlock.chaos.peers.PeerLibrary;
-import io.redlock.testbed.Repository;
+import io.redlock.testkit.Pinned;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
@@ -20,15 +19,10 @@ class PeersPageTest {
 
   @TempDir private Path folder;
 
-  /** {@code -Dgolden.write} writes the page anew. */
   @Test
   void pageSaysWhatIsOnRecord() throws IOException {
     String text = PeersPage.text(PeerRecords.read(PeerRecords.FOLDER));
-    Path page = Repository.ROOT.resolve("docs/measured/peers.md");
-    if (System.getProperty("golden.write") != null) {
-      Files.writeString(page, text);
-    }
-    assertEquals(Files.readString(page), text);
+    Pinned.expectPage("measured/peers.md", PeersPageTest.class, text);
   }
 
   @Test

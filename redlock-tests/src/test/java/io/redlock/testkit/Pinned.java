@@ -7,10 +7,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 
 /**
- * Text that must come out the same on every machine and JDK, kept beside the tests. With {@code
- * -Dpinned.update=true} it is written instead of compared.
+ * Text that must come out the same on every machine and JDK, kept beside the tests or in docs/.
+ * With {@code -Dpinned.update=true}, for docs/ {@code -Dgolden.write}, it is written before it is
+ * read.
  */
 public final class Pinned {
 
@@ -25,9 +27,15 @@ public final class Pinned {
 
   /** How to bring it up to date. */
   public static String howToUpdate(String tests) {
-    return "if this was meant to change, run\n  ./mvnw -pl redlock-tests -am test -Dtest='"
-        + tests
-        + "' -Dpinned.update=true -Dtests.processes=1 -Dtests.excludedTags=long -Dsurefire.failIfNoSpecifiedTests=false\n";
+    return howToRun(tests, "-Dpinned.update=true -Dtests.processes=1 -Dtests.excludedTags=long");
+  }
+
+  private static String howToRun(String tests, String options) {
+    return String.format(
+        Locale.ROOT,
+        "if this was meant to change, run\n  ./mvnw -pl redlock-tests -am test -Dtest='%s' %s -Dsurefire.failIfNoSpecifiedTests=false\n",
+        tests,
+        options);
   }
 
   /**
@@ -37,14 +45,22 @@ public final class Pinned {
    * @param test who is asking
    */
   public static void expect(String file, Class<?> test, List<String> lines) throws IOException {
-    Path path = FOLDER.resolve(file);
-    if (isUpdate()) {
-      Files.write(path, lines);
+    String text = String.join("\n", lines) + "\n";
+    expect(FOLDER.resolve(file), isUpdate(), text, howToUpdate(test.getSimpleName()));
+  }
+
+  /** Compares the text of a file in docs/ with what it should say. */
+  public static void expectPage(String file, Class<?> test, String text) throws IOException {
+    boolean isUpdate = System.getProperty("golden.write") != null;
+    String howTo = howToRun(test.getSimpleName(), "-Dgolden.write");
+    expect(Repository.ROOT.resolve("docs").resolve(file), isUpdate, text, howTo);
+  }
+
+  private static void expect(Path path, boolean isUpdate, String text, String howTo)
+      throws IOException {
+    if (isUpdate) {
+      Files.writeString(path, text);
     }
-    String pinned = String.join("\n", Files.readAllLines(path));
-    assertEquals(
-        pinned,
-        String.join("\n", lines),
-        () -> file + " says otherwise; " + howToUpdate(test.getSimpleName()));
+    assertEquals(Files.readString(path), text, path + " says otherwise; " + howTo);
   }
 }

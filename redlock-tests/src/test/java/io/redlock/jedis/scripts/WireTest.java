@@ -2,7 +2,6 @@ package io.redlock.jedis.scripts;
 
 import io.redlock.jedis.lane.LaneFixture;
 import io.redlock.jedis.lane.LaneSettings;
-import io.redlock.readme.Golden;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
@@ -15,6 +14,7 @@ import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testkit.Pinned;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -78,7 +78,7 @@ class WireTest {
     }
     text.append("\nKeys\n").append(keysAfterTwoFairGrants());
     text.append("\nKeys of a shared lease\n").append(keysAfterTwoReaders());
-    Golden.check("docs/wire.txt", text.toString());
+    Pinned.expectPage("wire.txt", WireTest.class, text.toString());
   }
 
   private static String command(Invocation invocation) {
