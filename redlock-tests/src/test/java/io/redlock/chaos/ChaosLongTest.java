@@ -6,10 +6,10 @@ import io.redlock.chaos.ChaosRun.Report;
 import io.redlock.chaos.history.HistoryVerdict;
 import io.redlock.testbed.Folders;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testbed.Text;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -96,8 +96,7 @@ class ChaosLongTest {
     for (Report report : reports) {
       report.faults().forEach((fault, count) -> faults.merge(fault, count, Long::sum));
     }
-    return String.format(
-        Locale.ROOT,
+    return Text.of(
         "chaos total: %d runs in %d min, %,d operations, %,d leases, %,d faults %s, "
             + "%d updates lost unfenced, %d violations in %d runs",
         reports.size(),

@@ -3,10 +3,10 @@ package io.redlock.chaos;
 import io.redlock.chaos.history.Excerpt;
 import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryVerdict;
+import io.redlock.testbed.Text;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
@@ -28,8 +28,7 @@ final class ChaosRun {
     /** One line. */
     String summary() {
       long struck = faults.values().stream().mapToLong(Long::longValue).sum();
-      return String.format(
-          Locale.ROOT,
+      return Text.of(
           "chaos: %s, seed %d: %s, %d clients, %,d operations, %,d leases, %,d passed on, %d faults, "
               + "%d updates lost unfenced, %s%d violations, %.1f s",
           schedule.name(),
@@ -42,11 +41,9 @@ final class ChaosRun {
           struck,
           verdict.unfencedLosses(),
           schedule.changes()
-              ? String.format(
-                  Locale.ROOT,
+              ? Text.of(
                   "longest gap %d ms in %d s that count, ",
-                  verdict.longestGapNanos() / 1_000_000,
-                  verdict.servedNanos() / 1_000_000_000)
+                  verdict.longestGapNanos() / 1_000_000, verdict.servedNanos() / 1_000_000_000)
               : "",
           verdict.findings().size(),
           took.toMillis() / 1e3);
@@ -59,19 +56,13 @@ final class ChaosRun {
               .limit(20)
               .map(finding -> "  " + finding.invariant() + ": " + finding.what() + "\n")
               .collect(Collectors.joining());
-      return String.format(
-          Locale.ROOT,
+      return Text.of(
           """
           %s
           %s  what shows the first one, in nanoseconds:
           %s  all of the history in %s
             once more: -Dtest=ChaosTest -Dchaos.schedule=%s -Dchaos.seed=%d""",
-          summary(),
-          found,
-          excerpt(),
-          folder.toAbsolutePath(),
-          schedule.name(),
-          seed);
+          summary(), found, excerpt(), folder.toAbsolutePath(), schedule.name(), seed);
     }
 
     private String excerpt() {

@@ -1,11 +1,11 @@
 package io.redlock.chaos;
 
+import io.redlock.testbed.Text;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -84,11 +84,9 @@ final class PacketLoss {
   }
 
   private static String lossOf(int port, int percent) {
-    return String.format(
-        Locale.ROOT,
+    return Text.of(
         "-p tcp -m multiport --ports %d -m statistic --mode random --probability %s -j DROP",
-        port,
-        percent / 100.0);
+        port, percent / 100.0);
   }
 
   private static List<String> iptables(String action, String chain, String rule) {

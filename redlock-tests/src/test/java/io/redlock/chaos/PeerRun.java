@@ -5,11 +5,11 @@ import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.PeerVerdict;
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.simulation.SimInvariant;
+import io.redlock.testbed.Text;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -50,8 +50,7 @@ final class PeerRun {
     String summary() {
       Map<SimInvariant, Integer> kinds = new TreeMap<>();
       verdict.findings().forEach(finding -> kinds.merge(finding.invariant(), 1, Integer::sum));
-      return String.format(
-          Locale.ROOT,
+      return Text.of(
           "peers: %s, %s, seed %d: %,d operations, %,d locks, %d faults, %d updates lost unfenced,"
               + " longest gap %d ms, found %s, %.1f s",
           peer.id(),

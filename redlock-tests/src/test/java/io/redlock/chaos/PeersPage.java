@@ -4,6 +4,7 @@ import static java.util.stream.Collectors.joining;
 
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.simulation.SimInvariant;
+import io.redlock.testbed.Text;
 import io.redlock.testbed.Unchecked;
 import io.redlock.testkit.Template;
 import java.nio.file.Files;
@@ -11,7 +12,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -67,10 +67,6 @@ final class PeersPage {
     return Template.fill(PeersPage.class, "peers-page.txt", gaps);
   }
 
-  private static String say(String format, Object... figures) {
-    return String.format(Locale.ROOT, format, figures);
-  }
-
   private boolean heldTwice(PeerLibrary peer) {
     return records.count(peer, "", "I1") > 0;
   }
@@ -82,7 +78,7 @@ final class PeersPage {
 
   private String fewestMinutes() {
     LongStream millis = played.stream().mapToLong(peer -> records.count(peer, "", "millis"));
-    return say("%.0f", millis.min().orElse(0) / 60_000.0);
+    return Text.of("%.0f", millis.min().orElse(0) / 60_000.0);
   }
 
   private String where(PeerLibrary peer) {
@@ -115,7 +111,7 @@ final class PeersPage {
     double ours = perRun(PeerLibrary.REDLOCK, common, "locks");
     if (theirs > ours) {
       found.add(
-          say(
+          Text.of(
               "- **%s** acquired more locks in the schedules of both: %.0f a run, against %.0f.",
               peer.title, theirs, ours));
     }
@@ -124,12 +120,12 @@ final class PeersPage {
       long gap = records.count(peer, schedule.name(), "gap");
       long ourGap = records.count(PeerLibrary.REDLOCK, schedule.name(), "gap");
       if (gap > 0 && gap + 200 < ourGap) {
-        sooner.add(say("`%s` (%,d/%,d)", schedule.name(), gap, ourGap));
+        sooner.add(Text.of("`%s` (%,d/%,d)", schedule.name(), gap, ourGap));
       }
     }
     if (!sooner.isEmpty()) {
       found.add(
-          say(
+          Text.of(
               "- **%s** was without an acquire for less time (ms, theirs/ours): %s.",
               peer.title, String.join(", ", sooner)));
     }
@@ -137,7 +133,7 @@ final class PeersPage {
     double ourLost = perRun(PeerLibrary.REDLOCK, common, "lost");
     if (lost < ourLost) {
       found.add(
-          say(
+          Text.of(
               "- **%s** lost fewer updates where no tokens are checked: %.1f in 1,000 runs, against"
                   + " %.1f.",
               peer.title, 1_000 * lost, 1_000 * ourLost));
@@ -170,7 +166,7 @@ final class PeersPage {
   }
 
   private String counted(PeerLibrary peer, String what) {
-    return say("%,d", records.count(peer, "", what));
+    return Text.of("%,d", records.count(peer, "", what));
   }
 
   private String gap(PeerLibrary peer) {
@@ -179,7 +175,7 @@ final class PeersPage {
   }
 
   private String minutes(PeerLibrary peer) {
-    return say("%.1f", records.count(peer, "", "millis") / 60_000.0);
+    return Text.of("%.1f", records.count(peer, "", "millis") / 60_000.0);
   }
 
   private String found(PeerLibrary peer, SimInvariant kind) {
@@ -194,7 +190,7 @@ final class PeersPage {
     return played.stream()
         .map(
             peer ->
-                say(
+                Text.of(
                     "- **%s**, %s: %s.",
                     peer.title, String.join(", ", records.versions(peer)), peer.settings))
         .collect(joining("\n"));
@@ -209,7 +205,7 @@ final class PeersPage {
   }
 
   private static String shortest(PeerRecords.Shortest each) {
-    return say(
+    return Text.of(
         "| %s | %s | `%s` | %s | [history](peers/%s.tsv) |",
         each.peer().title, each.kind(), each.text("schedule"), each.text("seed"), each.name());
   }

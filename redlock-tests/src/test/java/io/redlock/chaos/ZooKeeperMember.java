@@ -5,6 +5,7 @@ import io.redlock.chaos.history.Journal;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.Text;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -14,7 +15,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /** A member of an ensemble: keeps its data when it is killed. */
 final class ZooKeeperMember implements ChaosServer {
@@ -40,12 +40,7 @@ final class ZooKeeperMember implements ChaosServer {
     List<String> ensemble = new ArrayList<>();
     for (int id = 1; id <= count; id++) {
       ensemble.add(
-          String.format(
-              Locale.ROOT,
-              "server.%d=127.0.0.1:%d:%d",
-              id,
-              RedisServer.freePort(),
-              RedisServer.freePort()));
+          Text.of("server.%d=127.0.0.1:%d:%d", id, RedisServer.freePort(), RedisServer.freePort()));
     }
     List<ZooKeeperMember> members = new ArrayList<>();
     for (int id = 1; id <= count; id++) {

@@ -10,8 +10,8 @@ import io.redlock.ReleaseResult;
 import io.redlock.Votes;
 import io.redlock.Votes.Vote;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.Text;
 import java.time.Duration;
-import java.util.Locale;
 
 /** The scenes in which all masters are up: a lease is acquired, and another acquire is refused. */
 final class AcquireScenes {
@@ -40,12 +40,9 @@ final class AcquireScenes {
     Duration reserve = TTL.dividedBy(10).plus(TTL.dividedBy(100)).plusMillis(2);
     stage.check(
         lease.isValid() && remaining.compareTo(TTL.minus(reserve)) < 0,
-        String.format(
-            Locale.ROOT,
+        Text.of(
             "It is valid for %s of its %s: less %s for clock drift and an early warning.",
-            seconds(remaining),
-            seconds(TTL),
-            seconds(reserve)));
+            seconds(remaining), seconds(TTL), seconds(reserve)));
     stage.check(
         masters.record(RESOURCE, lease.fencingToken()) == DemoMasters.COUNT,
         "Its fencing token is " + lease.fencingToken() + ", recorded by all five.");

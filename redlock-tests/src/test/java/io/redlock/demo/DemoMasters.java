@@ -8,6 +8,7 @@ import io.redlock.Votes.Vote;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Text;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -110,7 +111,7 @@ final class DemoMasters implements AutoCloseable {
       NodeVote vote = votes.nodes().get(node);
       String answer = vote.vote().name().toLowerCase(Locale.ROOT).replace('_', ' ');
       boolean awaited = vote.vote() != Vote.NOT_AWAITED;
-      String when = String.format(Locale.ROOT, ", %.1f ms", vote.took().toNanos() / 1e6);
+      String when = Text.of(", %.1f ms", vote.took().toNanos() / 1e6);
       stage.row(name(node), answer, awaited ? vote.detail() + when : "");
     }
     stage.blank();

@@ -13,9 +13,9 @@ import io.redlock.Votes.Vote;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.NodeView;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 
 /** The scenes in which masters die: two may die, three are too many. */
@@ -136,8 +136,7 @@ final class FailureScenes {
     NodeView.awaitAllUp(bob);
     stage.check(
         DemoMasters.count(alice, State.UP) == DemoMasters.COUNT,
-        String.format(
-            Locale.ROOT,
+        Text.of(
             "After %s and a bit no earlier lease can be valid: they vote.",
             seconds(DemoMasters.MAX_TTL)));
   }

@@ -7,8 +7,8 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.Text;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 
 /** The scene that shows the need for fencing tokens: a holder hangs, wakes up late, and goes on. */
@@ -42,11 +42,9 @@ final class HangingHolderScene {
     alices.ended().thenAccept(end -> told.complete(new Told(System.nanoTime() - startNanos, end)));
     stage.check(
         alices.isValid(),
-        String.format(
-            Locale.ROOT,
+        Text.of(
             "Alice holds the register's lock with token %d, for %s.",
-            alices.fencingToken(),
-            seconds(deadlineNanos)));
+            alices.fencingToken(), seconds(deadlineNanos)));
     stage.check(register.write("alice", alices.fencingToken()), "The register accepts her write.");
     Runnable work =
         () -> {
@@ -66,11 +64,9 @@ final class HangingHolderScene {
     Told loss = Await.value("alice is told", told);
     stage.check(
         loss.end().cause() == LeaseEnd.Cause.EXPIRED && loss.atNanos() < deadlineNanos,
-        String.format(
-            Locale.ROOT,
+        Text.of(
             "After %s Alice is notified that her lease is lost, %s before its deadline.",
-            seconds(loss.atNanos()),
-            seconds(deadlineNanos - loss.atNanos())));
+            seconds(loss.atNanos()), seconds(deadlineNanos - loss.atNanos())));
     Acquired bobs = Await.value("bob gets his turn", waiting);
     stage.check(
         bobs.atNanos() >= deadlineNanos,

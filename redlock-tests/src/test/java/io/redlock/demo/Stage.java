@@ -1,5 +1,6 @@
 package io.redlock.demo;
 
+import io.redlock.testbed.Text;
 import java.io.Console;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -8,7 +9,6 @@ import java.nio.charset.Charset;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * The output of the demo: scenes, tables, and statements that are checked before they are printed.
@@ -96,12 +96,12 @@ final class Stage {
   }
 
   static String seconds(long nanos) {
-    return String.format(Locale.ROOT, "%.2f s", nanos / 1e9);
+    return Text.of("%.2f s", nanos / 1e9);
   }
 
   /** Prints a line of a table: cells padded to their widths, except the last one. */
   void row(String key, String cell, String last) {
-    String padded = last.isEmpty() ? cell : String.format(Locale.ROOT, "%-17s ", cell);
+    String padded = last.isEmpty() ? cell : Text.of("%-17s ", cell);
     line(INDENT + bold(key) + "  " + padded + dim(last));
   }
 
@@ -148,11 +148,9 @@ final class Stage {
     line("");
     line(
         bold(
-            String.format(
-                Locale.ROOT,
+            Text.of(
                 "All %d statements were checked and hold. %.1f s.",
-                checks,
-                (System.nanoTime() - startNanos) / 1e9)));
+                checks, (System.nanoTime() - startNanos) / 1e9)));
     line("");
   }
 

@@ -7,10 +7,10 @@ import io.redlock.protocol.Tenure;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Place;
 import io.redlock.testkit.NodeModel.Reader;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** The words in which a trace tells a person what happened. */
@@ -29,7 +29,7 @@ final class ExplorerWords {
   }
 
   String time(ExplorerWorld world) {
-    return scope.isTimed() ? String.format(Locale.ROOT, "%3d  ", world.now) : "";
+    return scope.isTimed() ? Text.of("%3d  ", world.now) : "";
   }
 
   /** What each node stores. */

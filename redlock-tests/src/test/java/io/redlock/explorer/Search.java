@@ -1,13 +1,13 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.VariantTable;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assertions;
@@ -64,8 +64,7 @@ abstract class Search<W> {
     public String toString() {
       double seconds = cpuNanos / 1e9;
       String how = isExhausted ? "exhausted" : "bounded";
-      return String.format(
-          Locale.ROOT,
+      return Text.of(
           "explorer: %s: %,d states, depth %d, %.1f s, %,.0f states/s, %s",
           scope,
           states,

@@ -9,7 +9,7 @@ import io.redlock.explorer.Search.Sink;
 import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Phase;
 import io.redlock.spi.NodeReply;
-import java.util.Locale;
+import io.redlock.testbed.Text;
 import java.util.function.Supplier;
 
 /** Everything that can happen next, and the checks of what comes of it. */
@@ -44,7 +44,7 @@ final class Successors {
 
   /** The event being tried, and what it has made of the nodes. */
   String line() {
-    return words.time(world) + String.format(Locale.ROOT, "%-58s", event.get()) + words.nodes(next);
+    return words.time(world) + Text.of("%-58s", event.get()) + words.nodes(next);
   }
 
   /** Finds all that can happen next. Each world found is overwritten afterwards. */

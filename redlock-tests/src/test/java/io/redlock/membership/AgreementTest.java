@@ -17,9 +17,9 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Text;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Tag;
@@ -156,11 +156,9 @@ class AgreementTest extends OperatedMasters {
     NodeView.awaitAllUp(service);
     Redlock wrong = client(list(1, 2, 3));
     String difference =
-        String.format(
-            Locale.ROOT,
+        Text.of(
             "missing [127.0.0.1:%d], foreign [127.0.0.1:%d]",
-            servers.get(0).port(),
-            servers.get(3).port());
+            servers.get(0).port(), servers.get(3).port());
     assertKeptOut(wrong, difference, 1, 2, 3);
     awaitLease(service);
   }

@@ -15,6 +15,7 @@ import io.redlock.protocol.LeaseTerms;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.Repository;
+import io.redlock.testbed.Text;
 import io.redlock.text.Brief;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -23,7 +24,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -52,7 +52,7 @@ class FiguresTest {
 
   private static void assertSays(String page, String sentence, Object... figures)
       throws IOException {
-    String expected = String.format(Locale.ROOT, sentence, figures);
+    String expected = Text.of(sentence, figures);
     assertTrue(Repository.read(page).contains(expected), () -> page + " does not say: " + expected);
   }
 
@@ -199,7 +199,7 @@ class FiguresTest {
       for (int first = 0; first < NAMES; first += 250) {
         List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
         for (int name = first; name < first + 250; name++) {
-          String resource = String.format(Locale.ROOT, "%0" + length + "d", name);
+          String resource = Text.of("%0" + length + "d", name);
           calls.add(
               redlock.acquireAsync(
                   LeaseRequest.of(resource, MAX_TTL).waitUpTo(Duration.ofMinutes(1))));

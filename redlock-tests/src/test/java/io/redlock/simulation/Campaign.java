@@ -1,5 +1,6 @@
 package io.redlock.simulation;
 
+import io.redlock.testbed.Text;
 import io.redlock.testbed.Unchecked;
 import io.redlock.testkit.Budget;
 import java.lang.management.ManagementFactory;
@@ -7,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.LongFunction;
 import java.util.stream.LongStream;
@@ -108,8 +108,7 @@ final class Campaign {
   private String summary() {
     double cpuSeconds = (cpuNanos() - startCpuNanos) / 1e9;
     double simulatedSeconds = simulatedNanos / 1e9;
-    return String.format(
-        Locale.ROOT,
+    return Text.of(
         "simulation, %s: %d seeds, %.1f million events, %.1f simulated hours with %.2f hours of %d"
             + " leases, %d of them to read, %d passed on"
             + " and %d in turn, %d waited in turn, %.0f simulated"
@@ -139,8 +138,7 @@ final class Campaign {
     Unchecked.io(() -> Files.createDirectories(TRACES));
     Unchecked.io(() -> Files.write(file, lines));
     List<String> last = lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size());
-    return String.format(
-        Locale.ROOT,
+    return Text.of(
         """
     %s, %s: %s
       %s, %s

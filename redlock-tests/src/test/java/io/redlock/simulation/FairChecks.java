@@ -2,13 +2,13 @@ package io.redlock.simulation;
 
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Place;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -196,8 +196,7 @@ final class FairChecks {
       world.violated(
           SimInvariant.I14,
           () ->
-              String.format(
-                  Locale.ROOT,
+              Text.of(
                   "%s after %d ms behind %d others, each good for %d ms",
                   what.get(),
                   waitedNanos / SimPlan.MILLI,
@@ -224,12 +223,9 @@ final class FairChecks {
       world.violated(
           SimInvariant.I14,
           () ->
-              String.format(
-                  Locale.ROOT,
+              Text.of(
                   "%s comes %d ms after %s was free",
-                  hold,
-                  idleNanos / SimPlan.MILLI,
-                  winner.name));
+                  hold, idleNanos / SimPlan.MILLI, winner.name));
     }
   }
 

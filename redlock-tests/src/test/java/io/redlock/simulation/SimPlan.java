@@ -1,12 +1,12 @@
 package io.redlock.simulation;
 
 import io.redlock.spi.Quorum;
+import io.redlock.testbed.Text;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -479,8 +479,7 @@ final class SimPlan {
 
   @Override
   public String toString() {
-    return String.format(
-        Locale.ROOT,
+    return Text.of(
         "seed %d: %d nodes, %d clients of %d callers, %d resources, maxTtl %d ms,"
             + " node timeout %d ms, skew %d ms, faults %s",
         seed,

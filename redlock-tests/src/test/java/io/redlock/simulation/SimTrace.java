@@ -1,8 +1,8 @@
 package io.redlock.simulation;
 
+import io.redlock.testbed.Text;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.Supplier;
 
 /**
@@ -28,7 +28,7 @@ final class SimTrace {
   }
 
   String fingerprint() {
-    return String.format(Locale.ROOT, "%016x", fingerprint);
+    return Text.of("%016x", fingerprint);
   }
 
   List<String> lines() {
@@ -36,6 +36,6 @@ final class SimTrace {
   }
 
   static String seconds(long nanos) {
-    return String.format(Locale.ROOT, "%4d.%06d", nanos / 1_000_000_000, nanos / 1_000 % 1_000_000);
+    return Text.of("%4d.%06d", nanos / 1_000_000_000, nanos / 1_000 % 1_000_000);
   }
 }

@@ -1,11 +1,11 @@
 package io.redlock.simulation;
 
 import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.NodeModel.Cell;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -169,12 +169,9 @@ final class WaitChecks {
       world.violated(
           SimInvariant.I24,
           () ->
-              String.format(
-                  Locale.ROOT,
+              Text.of(
                   "%s waits to read %s for %d ms, and nobody writes",
-                  reader.process,
-                  reader.name,
-                  nanos / SimPlan.MILLI));
+                  reader.process, reader.name, nanos / SimPlan.MILLI));
     }
   }
 }

@@ -1,9 +1,9 @@
 package io.redlock.simulation;
 
 import io.redlock.spi.NodeRequest;
+import io.redlock.testbed.Text;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
@@ -97,13 +97,9 @@ final class WorkChecks {
       world.violated(
           SimInvariant.I19,
           () ->
-              String.format(
-                  Locale.ROOT,
+              Text.of(
                   "%s was extended %d times: by its holder %d times, for %d lost pasts",
-                  hold,
-                  work.extendRounds,
-                  work.extendsOfItsHolder,
-                  lost));
+                  hold, work.extendRounds, work.extendsOfItsHolder, lost));
     }
   }
 }

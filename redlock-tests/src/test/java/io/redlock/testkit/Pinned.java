@@ -3,11 +3,11 @@ package io.redlock.testkit;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.testbed.Repository;
+import io.redlock.testbed.Text;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * Text that must come out the same on every machine and JDK, kept beside the tests or in docs/.
@@ -31,11 +31,9 @@ public final class Pinned {
   }
 
   private static String howToRun(String tests, String options) {
-    return String.format(
-        Locale.ROOT,
+    return Text.of(
         "if this was meant to change, run\n  ./mvnw -pl redlock-tests -am test -Dtest='%s' %s -Dsurefire.failIfNoSpecifiedTests=false\n",
-        tests,
-        options);
+        tests, options);
   }
 
   /**

@@ -2,7 +2,7 @@ package io.redlock.testkit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import java.util.Locale;
+import io.redlock.testbed.Text;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -25,9 +25,8 @@ class VariantTableTest {
             .map(row -> row.number().replaceFirst("^([LU]?\\d\\d).*", "$1"))
             .collect(Collectors.toCollection(TreeSet::new));
     Set<String> known = new TreeSet<>();
-    IntStream.rangeClosed(1, KNOWN).forEach(i -> known.add(String.format(Locale.ROOT, "%02d", i)));
-    IntStream.rangeClosed(1, KNOWN_OF_LANES)
-        .forEach(i -> known.add(String.format(Locale.ROOT, "L%02d", i)));
+    IntStream.rangeClosed(1, KNOWN).forEach(i -> known.add(Text.of("%02d", i)));
+    IntStream.rangeClosed(1, KNOWN_OF_LANES).forEach(i -> known.add(Text.of("L%02d", i)));
     known.add("U01"); // the one way known to get callbacks wrong
     assertEquals(known, noticed);
   }

@@ -10,6 +10,7 @@ import io.redlock.driver.RedlockBuilder;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.Budget;
 import io.redlock.testkit.FakeScheduler;
 import io.redlock.testkit.FakeTicker;
@@ -19,7 +20,6 @@ import io.redlock.testkit.InMemoryServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongSupplier;
@@ -111,7 +111,7 @@ class CallsTogetherTest {
                 .ticker(time.ticker())
                 .scheduler(time)
                 .random(random.split())
-                .ownerIds(() -> String.format(Locale.ROOT, "%032x", ++owners))
+                .ownerIds(() -> Text.of("%032x", ++owners))
                 .build());
       }
     }

@@ -1,13 +1,13 @@
 package io.redlock.bench;
 
 import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.Template;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.util.LinkedHashMap;
-import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -83,8 +83,7 @@ public final class Benchmarks {
 
   /** Returns when, where and with which versions the run was made. */
   static String conditions() {
-    return String.format(
-        Locale.ROOT,
+    return Text.of(
         """
         Measured on %s, on %s with %d processors in use, %s %s, Java %s; the load was %s before. \
         Masters are %s on loopback, without persistence; Redisson is %s.""",
@@ -115,15 +114,13 @@ public final class Benchmarks {
     if (LOAD.equals("unknown") || Double.parseDouble(LOAD) < processors) {
       return "";
     }
-    return String.format(
-        Locale.ROOT,
+    return Text.of(
         """
         **The machine was busy**: a load of %s on %d processors before the run. Read no more than \
         the order of magnitude from it, and repeat it on a quiet machine. Peers with more threads \
         and processes suffer most.
         """,
-        LOAD,
-        processors);
+        LOAD, processors);
   }
 
   private static String masters() {

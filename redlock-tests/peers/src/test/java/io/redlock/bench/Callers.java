@@ -2,13 +2,13 @@ package io.redlock.bench;
 
 import io.redlock.bench.ClosedLoop.Run;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.JavaProgram;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Scanner;
 import java.util.concurrent.ThreadFactory;
@@ -86,7 +86,7 @@ final class Callers {
     report.target(
         "1 to 10,000 callers, Java 25",
         "never less than 0.9 x the best cycles/s of fewer callers",
-        String.format(Locale.ROOT, "%.2f", least),
+        Text.of("%.2f", least),
         least >= 0.9);
   }
 
@@ -108,14 +108,12 @@ final class Callers {
     head.addAll(peers());
     report.table(
         "Number of callers",
-        String.format(
-            Locale.ROOT,
+        Text.of(
             """
         Cycles a second on Java %d, medians of the rounds: up to %d callers in platform threads, \
         more in virtual ones; node timeout 14 s. Peers that need connections for each caller are \
         measured with fewer callers.""",
-            perSecond.containsKey(MANY) ? 25 : Runtime.version().feature(),
-            MOST_OF_THREADS),
+            perSecond.containsKey(MANY) ? 25 : Runtime.version().feature(), MOST_OF_THREADS),
         head,
         rows);
   }
@@ -136,7 +134,7 @@ final class Callers {
   }
 
   private static String number(int callers) {
-    return String.format(Locale.ROOT, "%,d", callers);
+    return Text.of("%,d", callers);
   }
 
   private static double median(List<Double> values) {

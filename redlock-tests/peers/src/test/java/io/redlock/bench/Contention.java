@@ -1,11 +1,11 @@
 package io.redlock.bench;
 
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.JavaProgram;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.LongSummaryStatistics;
 import java.util.Map;
 import java.util.function.Function;
@@ -17,11 +17,9 @@ record Contention(Report report) {
 
   /** What all peers do. */
   static final String WORKLOAD =
-      String.format(
-          Locale.ROOT,
+      Text.of(
           "%d JVMs with %d threads each contend for one resource and release it at once.",
-          PROCESSES,
-          Contender.THREADS);
+          PROCESSES, Contender.THREADS);
 
   private static final Rounds ROUNDS = Rounds.ofMillis(5, 3_000, 4_000);
 

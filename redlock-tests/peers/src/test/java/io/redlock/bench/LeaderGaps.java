@@ -1,10 +1,10 @@
 package io.redlock.bench;
 
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Text;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * How long nobody leads: from the moment at which a leader resigns, is killed or is stopped, to the
@@ -35,16 +35,12 @@ record LeaderGaps(Report report) {
       rows.add(row("is stopped", rounds, redlock, latch, Election::stop));
       report.table(
           "How long nobody leads",
-          String.format(
-              Locale.ROOT,
+          Text.of(
               """
           %d candidates with a ttl of %d s, on five masters; %d times each. Beside them, \
           Curator's `LeaderLatch` on three members of ZooKeeper with a session of the same length \
           and a tick of %d ms. From the fault to the beginning of the next leader's work.""",
-              CANDIDATES,
-              TTL.toSeconds(),
-              rounds,
-              TICK_MILLIS),
+              CANDIDATES, TTL.toSeconds(), rounds, TICK_MILLIS),
           List.of("the leader", "median (ms)", "longest", "`LeaderLatch`, median", "longest"),
           rows);
     }

@@ -1,12 +1,12 @@
 package io.redlock.bench;
 
+import io.redlock.testbed.Text;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * Lines over named places, on a logarithmic scale, as an SVG file that suits a light and a dark
@@ -118,7 +118,7 @@ final class Plot {
       for (int i = 0; i < line.values.size(); i++) {
         double x = x(i, places);
         double y = y(Math.log10(line.values.get(i)), bottom, top);
-        points.append(String.format(Locale.ROOT, "%.1f,%.1f ", x, y));
+        points.append(Text.of("%.1f,%.1f ", x, y));
         add(svg, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>", x, y, colour);
       }
       add(
@@ -139,7 +139,7 @@ final class Plot {
   }
 
   private static void add(StringBuilder svg, String format, Object... values) {
-    svg.append(String.format(Locale.ROOT, format, values)).append('\n');
+    svg.append(Text.of(format, values)).append('\n');
   }
 
   private static double x(int place, int places) {

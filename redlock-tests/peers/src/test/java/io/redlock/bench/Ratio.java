@@ -1,8 +1,8 @@
 package io.redlock.bench;
 
+import io.redlock.testbed.Text;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
@@ -38,6 +38,6 @@ record Ratio(double median, double least, double greatest) {
   @Override
   public String toString() {
     String digits = median < 10 ? "%.2f (%.2f to %.2f)" : "%.1f (%.1f to %.1f)";
-    return String.format(Locale.ROOT, digits, median, least, greatest);
+    return Text.of(digits, median, least, greatest);
   }
 }

@@ -6,11 +6,11 @@ import io.redlock.Redlock;
 import io.redlock.bench.ClosedLoop.Run;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Text;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -156,8 +156,7 @@ record Readers(Report report) {
     }
     report.table(
         "Memory of readers",
-        String.format(
-            Locale.ROOT, "Of one name with %,d readers on a master, as it counts them.", MANY),
+        Text.of("Of one name with %,d readers on a master, as it counts them.", MANY),
         List.of("", "bytes", "bytes per reader"),
         List.of(
             memory("while they read", held), memory("when they have ended", bytes(master, name))));
@@ -189,13 +188,11 @@ record Readers(Report report) {
         waits("Redisson, write lock", locks(redisson, true), locks(redisson, false), PATIENCE));
     report.table(
         "A writer behind " + CROWD + " readers",
-        String.format(
-            Locale.ROOT,
+        Text.of(
             """
         Each reader holds for up to %d ms, and asks again at once. Writers that are not fair give \
         up after %d s. Leases of readers are renewed.""",
-            HOLD_MILLIS,
-            PATIENCE.toSeconds()),
+            HOLD_MILLIS, PATIENCE.toSeconds()),
         List.of("", "of " + TURNS + " turns", "median wait (ms)", "longest (ms)"),
         rows);
   }

@@ -4,11 +4,11 @@ import com.sun.management.OperatingSystemMXBean;
 import io.redlock.Lease;
 import io.redlock.Redlock;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Text;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -53,10 +53,7 @@ final class RenewedLeases {
           bytes + " bytes",
           bytes <= 1_024);
       report.target(
-          "10,000 renewed leases",
-          "no thread each",
-          String.format(Locale.ROOT, "%+d threads", threads),
-          threads < 10);
+          "10,000 renewed leases", "no thread each", Text.of("%+d threads", threads), threads < 10);
       if (valid != LEASES || told.lost.sum() != 0) {
         throw new IllegalStateException(valid + " of " + LEASES + " leases are valid");
       }
@@ -85,11 +82,10 @@ final class RenewedLeases {
     List<String> row = new ArrayList<>(renewals);
     row.add(Long.toString(bytesAtFirst));
     row.add(Long.toString(bytesAtLast));
-    row.add(String.format(Locale.ROOT, "%+d", threads));
+    row.add(Text.of("%+d", threads));
     report.table(
         "Renewed leases",
-        String.format(
-            Locale.ROOT,
+        Text.of(
             "10,000 leases with a ttl of 30 s, renewed every 10 s, observed for %d s"
                 + " (`-Dbench.leases.minutes=5` observes them for five minutes). Heap is live after a"
                 + " collection, before and after the observation. Threads are the maximum, beyond"

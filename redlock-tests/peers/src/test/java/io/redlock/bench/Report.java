@@ -1,11 +1,11 @@
 package io.redlock.bench;
 
+import io.redlock.testbed.Text;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
@@ -97,10 +97,10 @@ final class Report {
 
   /** For example {@code 8 callers}. */
   static String callers(int count) {
-    return String.format(Locale.ROOT, "%,d %s", count, count == 1 ? "caller" : "callers");
+    return Text.of("%,d %s", count, count == 1 ? "caller" : "callers");
   }
 
   static String number(double value) {
-    return String.format(Locale.ROOT, value < 10 ? "%,.1f" : "%,.0f", value);
+    return Text.of(value < 10 ? "%,.1f" : "%,.0f", value);
   }
 }

@@ -4,11 +4,11 @@ import com.sun.management.OperatingSystemMXBean;
 import io.redlock.AcquireResult;
 import io.redlock.Redlock;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Text;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.IntStream;
@@ -43,12 +43,10 @@ final class RestartUnderLeases {
     }
     report.table(
         "A master restarts under many renewed leases",
-        String.format(
-            Locale.ROOT,
+        Text.of(
             "One of three masters loses its data; leases of %d s, renewed; %d others acquire and"
                 + " release all the time.",
-            TTL.toSeconds(),
-            CALLERS),
+            TTL.toSeconds(), CALLERS),
         List.of("leases", "lost", "others' cycles/s before", "in the 10 s after"),
         rows);
     still(report);
@@ -72,17 +70,15 @@ final class RestartUnderLeases {
       TimeUnit.SECONDS.sleep(TTL.toSeconds());
       report.table(
           "A majority stands still under many renewed leases",
-          String.format(
-              Locale.ROOT,
+          Text.of(
               "Two of three masters answer nothing for %d s; leases of %d s, renewed.",
-              STILL_SECONDS,
-              TTL.toSeconds()),
+              STILL_SECONDS, TTL.toSeconds()),
           List.of("leases", "lost", "extends that failed", "of one core meanwhile"),
           List.of(
               List.of(
-                  String.format(Locale.ROOT, "%,d", FEW),
+                  Text.of("%,d", FEW),
                   Long.toString(run.told.lost.sum()),
-                  String.format(Locale.ROOT, "%,d", run.told.notRenewed.sum()),
+                  Text.of("%,d", run.told.notRenewed.sum()),
                   Report.number(cpuNanos / 1e7 / STILL_SECONDS) + " %")));
     }
   }
@@ -103,7 +99,7 @@ final class RestartUnderLeases {
         caller.join();
       }
       return List.of(
-          String.format(Locale.ROOT, "%,d", leases),
+          Text.of("%,d", leases),
           Long.toString(told.lost.sum()),
           Report.number(before),
           Report.number(after));

@@ -6,10 +6,10 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.spi.HolderLabel;
 import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Text;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 
 /** What settings take: the same callers with one and another, each on five masters. */
@@ -73,7 +73,7 @@ record SettingCosts(Report report) {
       Thread.sleep(30_000);
       double used = cpuNanos(pids) - before;
       double percent = 100 * used / pids.size() / (System.nanoTime() - beginNanos);
-      String figure = String.format(Locale.ROOT, "%.2f %%", percent);
+      String figure = Text.of("%.2f %%", percent);
       report.table(
           IDLE_CLIENTS + " idle clients",
           "",

@@ -3,10 +3,10 @@ package io.redlock.bench;
 import io.redlock.bench.ClosedLoop.Run;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Text;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
@@ -97,7 +97,7 @@ final class Uncontended {
   }
 
   private void cyclesAtLeast(int callers, double least, String whose, Ratio ratio) {
-    String target = String.format(Locale.ROOT, "at least %.3g x %s cycles/s", least, whose);
+    String target = Text.of("at least %.3g x %s cycles/s", least, whose);
     report.atLeast(least, Report.callers(callers), target, ratio);
   }
 
@@ -106,7 +106,7 @@ final class Uncontended {
     double measured = Ratio.median(runs, run -> run.perCycle(counter));
     report.target(
         Report.callers(callers),
-        String.format(Locale.ROOT, "at most %,.0f %s a cycle", most, unit),
+        Text.of("at most %,.0f %s a cycle", most, unit),
         Report.number(measured),
         measured <= most);
   }

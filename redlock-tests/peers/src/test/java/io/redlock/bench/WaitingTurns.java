@@ -6,10 +6,10 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.bench.Peer.Cycle;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Text;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -50,8 +50,7 @@ record WaitingTurns(Report report) {
   private void show(Turns near, Turns far) {
     report.table(
         "Waiting in turn",
-        String.format(
-            Locale.ROOT,
+        Text.of(
             """
         Two fair clients in one JVM pass a resource back and forth; medians of the last round. On \
         loopback the processors are the limit. With masters %d ms away, each way, the network is \
@@ -179,7 +178,7 @@ record WaitingTurns(Report report) {
         Integer.toString(clients.size()),
         fair ? "fair" : "backoff",
         Report.number(turns.perSecond()),
-        String.format(Locale.ROOT, "%.1f", turns.scripts()));
+        Text.of("%.1f", turns.scripts()));
   }
 
   private static Cycle cycle(Redlock client, LeaseRequest request) {

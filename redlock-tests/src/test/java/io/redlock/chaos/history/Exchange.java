@@ -1,7 +1,7 @@
 package io.redlock.chaos.history;
 
+import io.redlock.testbed.Text;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -62,7 +62,6 @@ record Exchange(
   @Override
   public String toString() {
     String kind = isShared ? "shared " + operation : operation;
-    return String.format(
-        Locale.ROOT, "%s %s %s with token %s: %s", node, kind, owner, token, verdict);
+    return Text.of("%s %s %s with token %s: %s", node, kind, owner, token, verdict);
   }
 }

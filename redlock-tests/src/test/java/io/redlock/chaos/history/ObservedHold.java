@@ -1,8 +1,8 @@
 package io.redlock.chaos.history;
 
+import io.redlock.testbed.Text;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -103,6 +103,6 @@ final class ObservedHold {
   @Override
   public String toString() {
     String kind = isShared ? "shared lease" : "lease";
-    return String.format(Locale.ROOT, "%s's %s on %s with token %s", actor, kind, resources, token);
+    return Text.of("%s's %s on %s with token %s", actor, kind, resources, token);
   }
 }

@@ -1,12 +1,12 @@
 package io.redlock.chaos.history;
 
 import io.redlock.simulation.SimInvariant;
+import io.redlock.testbed.Text;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -100,11 +100,9 @@ final class ServiceRules {
       countedNanos += nanos;
       if (nanos > LONGEST_NANOS + pulse.timeoutNanos) {
         String what =
-            String.format(
-                Locale.ROOT,
+            Text.of(
                 "%s acquired and extended nothing for %s ms, although its majorities were well",
-                actor,
-                nanos / RunSettings.MILLI);
+                actor, nanos / RunSettings.MILLI);
         findings.add(SimInvariant.I23, gap.toNanos(), what);
       }
     }

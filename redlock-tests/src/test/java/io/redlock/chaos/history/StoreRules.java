@@ -1,9 +1,9 @@
 package io.redlock.chaos.history;
 
 import io.redlock.simulation.SimInvariant;
+import io.redlock.testbed.Text;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
@@ -54,9 +54,7 @@ final class StoreRules {
   private void confirmed(String resource, Pair pair, History history) {
     long there = highest(pair.fenced);
     if (there < pair.confirmed) {
-      String what =
-          String.format(
-              Locale.ROOT, "%s: %s updates confirmed, %s there", resource, pair.confirmed, there);
+      String what = Text.of("%s: %s updates confirmed, %s there", resource, pair.confirmed, there);
       findings.add(SimInvariant.I4, history.endNanos(), what);
     }
   }

@@ -20,10 +20,10 @@ import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testbed.Text;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -334,8 +334,7 @@ class DeniedCommandsTest {
 
   private static long nowMicros() {
     List<?> time = (List<?>) command("TIME");
-    return Long.parseLong(
-        time.get(0) + String.format(Locale.ROOT, "%06d", Long.parseLong((String) time.get(1))));
+    return Long.parseLong(time.get(0) + Text.of("%06d", Long.parseLong((String) time.get(1))));
   }
 
   private static TreeMap<String, String> stored() {

@@ -12,6 +12,7 @@ import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.FakeTicker;
 import io.redlock.testkit.InMemoryServer;
 import io.redlock.testkit.ModelFactory;
@@ -24,7 +25,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.LongStream;
@@ -237,13 +237,9 @@ final class ModelComparison {
   }
 
   private String where() {
-    return String.format(
-        Locale.ROOT,
+    return Text.of(
         "-Dfidelity.seed=%d, command %d, %s, at %d us%n  ",
-        seed,
-        compared,
-        mode,
-        model.nowMicros());
+        seed, compared, mode, model.nowMicros());
   }
 
   private static String words(Invocation invocation) {
