@@ -26,7 +26,7 @@ final class LockLife extends Scenes.Teller {
   private final AtomicReference<String> heardOfOther = new AtomicReference<>();
 
   @Override
-  protected void perform(String command, String rest) {
+  protected void perform(String command, String rest) throws InterruptedException {
     switch (command) {
       case "lock-for" -> lock = lock(rest);
       case "grant" -> bed.script(Bed::yes);
@@ -98,7 +98,7 @@ final class LockLife extends Scenes.Teller {
   }
 
   /** Performs a command on another thread; returns when it waits, or has returned. */
-  private void begin(String command) {
+  private void begin(String command) throws InterruptedException {
     heardOfOther.set("");
     other =
         new Thread(
@@ -108,21 +108,13 @@ final class LockLife extends Scenes.Teller {
               heardOfOther.set(answer + (Thread.interrupted() ? ", still interrupted" : ""));
             });
     other.start();
-    try {
-      while (other.getState() != Thread.State.WAITING && other.isAlive()) {
-        Thread.sleep(1);
-      }
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
+    while (other.getState() != Thread.State.WAITING && other.isAlive()) {
+      Thread.sleep(1);
     }
   }
 
-  private String returned() {
-    try {
-      other.join(60_000);
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
-    }
+  private String returned() throws InterruptedException {
+    other.join(60_000);
     assertFalse(other.isAlive(), "it does not return");
     return heardOfOther.get();
   }

@@ -57,8 +57,8 @@ final class ChaosClient implements AutoCloseable {
     String life = name + "." + journals.size();
     Path lifeFolder = folder.resolve(life);
     Path lifeJournal = folder.resolve(life + ".tsv");
-    Unchecked.io(() -> Files.createDirectories(lifeFolder));
-    Unchecked.io(() -> Files.createFile(lifeJournal));
+    Unchecked.call(() -> Files.createDirectories(lifeFolder));
+    Unchecked.call(() -> Files.createFile(lifeJournal));
     journals.add(lifeJournal);
     for (int node = 0; node < links.size(); node++) {
       String way = "127.0.0.1:" + ports.get(node);

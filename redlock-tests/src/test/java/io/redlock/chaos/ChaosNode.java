@@ -202,9 +202,9 @@ final class ChaosNode implements ChaosServer {
   void failToSave() {
     Path dump = server.folder().resolve(dumpName());
     if (Files.exists(dump)) {
-      Unchecked.io(() -> Files.move(dump, aside(dump)));
+      Unchecked.call(() -> Files.move(dump, aside(dump)));
     }
-    Unchecked.io(() -> Files.createDirectory(dump));
+    Unchecked.call(() -> Files.createDirectory(dump));
     config("save", "3600 1000000");
     save("BGSAVE");
     awaitInfo("persistence", "rdb_last_bgsave_status:err");
@@ -213,9 +213,9 @@ final class ChaosNode implements ChaosServer {
   void saveAgain() {
     command("CONFIG", "SET", "save", "");
     Path dump = server.folder().resolve(dumpName());
-    Unchecked.io(() -> Files.delete(dump));
+    Unchecked.call(() -> Files.delete(dump));
     if (Files.exists(aside(dump))) {
-      Unchecked.io(() -> Files.move(aside(dump), dump));
+      Unchecked.call(() -> Files.move(aside(dump), dump));
     }
   }
 

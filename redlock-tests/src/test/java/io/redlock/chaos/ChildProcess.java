@@ -23,7 +23,7 @@ class ChildProcess implements AutoCloseable {
   private volatile boolean paused;
 
   ChildProcess(ProcessBuilder builder) {
-    process = Unchecked.io(builder::start);
+    process = Unchecked.call(builder::start);
     ALIVE.add(this);
   }
 

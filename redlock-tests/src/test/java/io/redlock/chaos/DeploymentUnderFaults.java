@@ -34,7 +34,7 @@ abstract class DeploymentUnderFaults implements AutoCloseable {
     this.terms = terms;
     this.folder = folder;
     Folders.delete(folder);
-    Unchecked.io(() -> Files.createDirectories(folder));
+    Unchecked.call(() -> Files.createDirectories(folder));
     journal = new Journal(folder.resolve("harness.tsv"));
     store = new Store(journal);
   }

@@ -69,8 +69,8 @@ class PacketLossTest {
   }
 
   private static String rules() {
-    Process list = Unchecked.io(new ProcessBuilder("iptables", "-w", "-S")::start);
-    return new String(Unchecked.io(list.getInputStream()::readAllBytes));
+    Process list = Unchecked.call(new ProcessBuilder("iptables", "-w", "-S")::start);
+    return new String(Unchecked.call(list.getInputStream()::readAllBytes));
   }
 
   private static ServerSocket listener() throws IOException {

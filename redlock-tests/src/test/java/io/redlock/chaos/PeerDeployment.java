@@ -50,7 +50,7 @@ final class PeerDeployment extends DeploymentUnderFaults {
 
   private void startServers() {
     if (peer.servers == PeerLibrary.Servers.ENSEMBLE) {
-      members.addAll(Unchecked.io(() -> ZooKeeperMember.start(terms.nodes(), folder, journal)));
+      members.addAll(Unchecked.call(() -> ZooKeeperMember.start(terms.nodes(), folder, journal)));
       servers.addAll(members);
     } else {
       masters.addAll(
@@ -60,7 +60,8 @@ final class PeerDeployment extends DeploymentUnderFaults {
               .toList());
       if (peer.servers == PeerLibrary.Servers.PAIR) {
         sentinels =
-            Unchecked.io(() -> new Sentinels(masters.get(0).server, masters.get(1).server, folder));
+            Unchecked.call(
+                () -> new Sentinels(masters.get(0).server, masters.get(1).server, folder));
         servers.add(new PairMember(masters.get(0), masters.get(1), sentinels));
         servers.add(new PairMember(masters.get(1), masters.get(0), sentinels));
       } else {

@@ -137,10 +137,10 @@ final class PeerRecords {
   }
 
   void write(Path folder) {
-    Unchecked.io(() -> Files.createDirectories(folder));
+    Unchecked.call(() -> Files.createDirectories(folder));
     List<String> lines = new ArrayList<>();
     totals.forEach((key, counts) -> lines.add(line(key, counts, lines.size()).toString()));
-    Unchecked.io(() -> Files.write(folder.resolve(TOTALS), lines));
+    Unchecked.call(() -> Files.write(folder.resolve(TOTALS), lines));
     shortest.values().forEach(each -> write(each, folder));
   }
 
@@ -161,7 +161,7 @@ final class PeerRecords {
     List<String> lines = new ArrayList<>();
     lines.add(each.head.toString());
     each.history.events().forEach(event -> lines.add(event.toString()));
-    Unchecked.io(() -> Files.write(folder.resolve(each.name() + ".tsv"), lines));
+    Unchecked.call(() -> Files.write(folder.resolve(each.name() + ".tsv"), lines));
   }
 
   Set<String> dates() {

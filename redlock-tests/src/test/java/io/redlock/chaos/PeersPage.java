@@ -48,7 +48,7 @@ final class PeersPage {
   }
 
   static void write(PeerRecords records, Path file) {
-    Unchecked.io(() -> Files.writeString(file, text(records)));
+    Unchecked.call(() -> Files.writeString(file, text(records)));
   }
 
   /** Returns the page: a text beside this class, with what is on record in its gaps. */

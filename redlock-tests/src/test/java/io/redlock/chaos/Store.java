@@ -33,7 +33,7 @@ final class Store implements AutoCloseable {
 
   Store(Journal journal) {
     this.journal = journal;
-    listener = Unchecked.io(() -> new ServerSocket(0, 50, InetAddress.getLoopbackAddress()));
+    listener = Unchecked.call(() -> new ServerSocket(0, 50, InetAddress.getLoopbackAddress()));
     daemon(this::accept);
   }
 
@@ -105,6 +105,6 @@ final class Store implements AutoCloseable {
 
   @Override
   public void close() {
-    Unchecked.io(listener::close);
+    Unchecked.call(listener::close);
   }
 }

@@ -93,11 +93,11 @@ final class CliProcess implements AutoCloseable {
   private static CliProcess start(Map<String, String> settings, List<String> command) {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().putAll(settings);
-    return new CliProcess(Unchecked.io(builder::start));
+    return new CliProcess(Unchecked.call(builder::start));
   }
 
   private String readOutput() {
-    byte[] output = Unchecked.io(() -> process.getInputStream().readAllBytes());
+    byte[] output = Unchecked.call(() -> process.getInputStream().readAllBytes());
     return new String(output, StandardCharsets.UTF_8);
   }
 
@@ -121,7 +121,7 @@ final class CliProcess implements AutoCloseable {
   /** Limits the numbers of the files that it opens from now on. */
   void limitFiles(int most) throws InterruptedException {
     String[] limit = {"prlimit", "--pid", "" + process.pid(), "--nofile=" + most + ":"};
-    Process prlimit = Unchecked.io(() -> new ProcessBuilder(limit).inheritIO().start());
+    Process prlimit = Unchecked.call(() -> new ProcessBuilder(limit).inheritIO().start());
     assertEquals(0, prlimit.waitFor());
   }
 

@@ -420,7 +420,7 @@ class ExecTest {
 
   /** What the command has written to its file so far. */
   private List<String> told() {
-    return Files.exists(file) ? Unchecked.io(() -> Files.readAllLines(file)) : List.of();
+    return Files.exists(file) ? Unchecked.call(() -> Files.readAllLines(file)) : List.of();
   }
 
   private void awaitFiveHolders() {

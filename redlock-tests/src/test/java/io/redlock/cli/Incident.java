@@ -112,7 +112,7 @@ final class Incident extends Scenes.Teller {
   private void begin(String page, Duration longest) {
     maxTtl = longest;
     nodeTimeout = maxTtl.multipliedBy(2).dividedBy(5);
-    text = Unchecked.io(() -> Files.readString(RUNBOOK.resolve(page)));
+    text = Unchecked.call(() -> Files.readString(RUNBOOK.resolve(page)));
     FENCED
         .matcher(text)
         .results()

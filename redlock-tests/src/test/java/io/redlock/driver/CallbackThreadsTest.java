@@ -17,6 +17,7 @@ import io.redlock.RedlockListener;
 import io.redlock.RedlockSettings;
 import io.redlock.ReleaseResult;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.Unchecked;
 import io.redlock.testing.InMemoryMasters;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -301,10 +302,7 @@ class CallbackThreadsTest {
   }
 
   private static AcquireResult acquired(Redlock redlock, String name) {
-    try {
-      return redlock.tryAcquire(LeaseRequest.of(name, LONG).fair().waitUpTo(LONG));
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
-    }
+    return Unchecked.call(
+        () -> redlock.tryAcquire(LeaseRequest.of(name, LONG).fair().waitUpTo(LONG)));
   }
 }

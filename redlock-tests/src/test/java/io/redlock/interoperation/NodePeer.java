@@ -62,17 +62,17 @@ final class NodePeer implements AutoCloseable {
 
   /** Sends a command. */
   void begin(String command) {
-    Unchecked.io(() -> commands.write(command + "\n"));
-    Unchecked.io(commands::flush);
+    Unchecked.call(() -> commands.write(command + "\n"));
+    Unchecked.call(commands::flush);
   }
 
   /** Waits for the answer to the oldest command that has none. */
   String end() {
-    return String.valueOf(Unchecked.io(answers::readLine));
+    return String.valueOf(Unchecked.call(answers::readLine));
   }
 
   boolean hasAnswered() {
-    return Unchecked.io(answers::ready);
+    return Unchecked.call(answers::ready);
   }
 
   String tell(String command) {

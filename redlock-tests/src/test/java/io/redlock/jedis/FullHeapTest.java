@@ -54,7 +54,7 @@ class FullHeapTest {
   }
 
   private static String tail(Path log) {
-    List<String> lines = Unchecked.io(() -> Files.readAllLines(log));
+    List<String> lines = Unchecked.call(() -> Files.readAllLines(log));
     return String.join("\n", lines.subList(Math.max(0, lines.size() - 200), lines.size()));
   }
 

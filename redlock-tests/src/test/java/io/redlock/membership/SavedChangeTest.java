@@ -13,9 +13,8 @@ import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
-import java.io.IOException;
+import io.redlock.testbed.Unchecked;
 import java.io.PrintStream;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -189,13 +188,9 @@ class SavedChangeTest extends OperatedMasters {
     assertSavedAfter(
         "BGSAVE failed there",
         () -> {
-          try {
-            if (Files.isDirectory(obstacle)) {
-              Files.delete(inside);
-              Files.delete(obstacle);
-            }
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
+          if (Files.isDirectory(obstacle)) {
+            Unchecked.call(() -> Files.delete(inside));
+            Unchecked.call(() -> Files.delete(obstacle));
           }
         });
   }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.testbed.Unchecked;
 import io.redlock.testing.InMemoryMasters;
 import java.io.IOException;
 import java.net.URI;
@@ -45,19 +46,12 @@ class HttpFencingTest {
     long presentToken = holders.present().fencingToken();
     UnaryOperator<String> overtaken =
         old -> {
-          assertTrue(changeUnchecked(store.uri(), read -> read + "present", presentToken));
+          UnaryOperator<String> newer = read -> read + "present";
+          assertTrue(Unchecked.call(() -> change(http, store.uri(), newer, presentToken)));
           return old + "late";
         };
     assertFalse(change(http, store.uri(), overtaken, staleToken));
     assertEquals("present", store.content());
-  }
-
-  private boolean changeUnchecked(URI object, UnaryOperator<String> change, long token) {
-    try {
-      return change(http, object, change, token);
-    } catch (IOException | InterruptedException e) {
-      throw new AssertionError(e);
-    }
   }
 
   static boolean change(HttpClient http, URI object, UnaryOperator<String> change, long token)

@@ -135,8 +135,8 @@ final class Campaign {
     SimWorld world = Simulation.run(small, new Parts(), true);
     List<String> lines = world.trace.lines();
     Path file = TRACES.resolve(what.replace(' ', '-') + "-" + seed + ".txt");
-    Unchecked.io(() -> Files.createDirectories(TRACES));
-    Unchecked.io(() -> Files.write(file, lines));
+    Unchecked.call(() -> Files.createDirectories(TRACES));
+    Unchecked.call(() -> Files.write(file, lines));
     List<String> last = lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size());
     return Text.of(
         """

@@ -145,7 +145,7 @@ public final class GateProxy implements AutoCloseable {
       Consumer<Exchange> observer,
       Function<InputStream, Frames> framing) {
     InetSocketAddress server = new InetSocketAddress(serverHost, serverPort);
-    return Unchecked.io(() -> new GateProxy(server, listen(host, port), observer, framing));
+    return Unchecked.call(() -> new GateProxy(server, listen(host, port), observer, framing));
   }
 
   /** Frames that begin with their length. */

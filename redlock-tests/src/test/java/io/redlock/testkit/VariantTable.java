@@ -123,7 +123,7 @@ public final class VariantTable {
 
   /** All rows of the file, in their order. */
   static List<Row> all() {
-    return Unchecked.io(() -> Files.readAllLines(FILE)).stream().skip(1).map(Row::of).toList();
+    return Unchecked.call(() -> Files.readAllLines(FILE)).stream().skip(1).map(Row::of).toList();
   }
 
   private Map<String, Row> ofThisLayer() {

@@ -6,6 +6,7 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.Signal;
+import io.redlock.testbed.Unchecked;
 import java.io.File;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -137,11 +138,7 @@ final class Instance implements AutoCloseable {
   }
 
   String log() {
-    try {
-      return Files.readString(log);
-    } catch (IOException e) {
-      throw new AssertionError(e);
-    }
+    return Unchecked.call(() -> Files.readString(log));
   }
 
   @Override

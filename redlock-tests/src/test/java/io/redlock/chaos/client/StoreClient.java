@@ -23,9 +23,9 @@ public final class StoreClient implements AutoCloseable {
   private final BufferedReader answers;
 
   public StoreClient(int port) {
-    socket = Unchecked.io(() -> new Socket(InetAddress.getLoopbackAddress(), port));
-    Unchecked.io(() -> socket.setTcpNoDelay(true));
-    InputStream in = Unchecked.io(socket::getInputStream);
+    socket = Unchecked.call(() -> new Socket(InetAddress.getLoopbackAddress(), port));
+    Unchecked.call(() -> socket.setTcpNoDelay(true));
+    InputStream in = Unchecked.call(socket::getInputStream);
     answers = new BufferedReader(new InputStreamReader(in, StandardCharsets.US_ASCII));
   }
 
@@ -67,6 +67,6 @@ public final class StoreClient implements AutoCloseable {
 
   @Override
   public void close() {
-    Unchecked.io(socket::close);
+    Unchecked.call(socket::close);
   }
 }

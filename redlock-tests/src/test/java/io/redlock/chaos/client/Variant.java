@@ -77,8 +77,8 @@ public enum Variant {
       return;
     }
     Path file = folder.resolve(SCRIPTS + script + ".lua");
-    Unchecked.io(() -> Files.createDirectories(file.getParent()));
-    Unchecked.io(() -> Files.writeString(file, brokenScript()));
+    Unchecked.call(() -> Files.createDirectories(file.getParent()));
+    Unchecked.call(() -> Files.writeString(file, brokenScript()));
   }
 
   /** What a script of the library says. */

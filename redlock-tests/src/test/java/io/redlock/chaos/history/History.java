@@ -22,7 +22,7 @@ public record History(List<HistoryEvent> events) {
   public static History read(List<Path> files) {
     List<HistoryEvent> events = new ArrayList<>();
     for (Path file : files) {
-      String text = Unchecked.io(() -> Files.readString(file));
+      String text = Unchecked.call(() -> Files.readString(file));
       String whole = text.substring(0, text.lastIndexOf('\n') + 1);
       whole.lines().map(HistoryEvent::parse).forEach(events::add);
     }
@@ -31,7 +31,7 @@ public record History(List<HistoryEvent> events) {
 
   /** Writes everything to one file, to be read and checked again. */
   public void save(Path file) {
-    Unchecked.io(() -> Files.write(file, events.stream().map(HistoryEvent::toString).toList()));
+    Unchecked.call(() -> Files.write(file, events.stream().map(HistoryEvent::toString).toList()));
   }
 
   public Stream<HistoryEvent> of(String... kinds) {

@@ -17,7 +17,7 @@ public final class Journal implements AutoCloseable {
 
   public Journal(Path file) {
     out =
-        Unchecked.io(
+        Unchecked.call(
             () ->
                 Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
   }
@@ -30,12 +30,12 @@ public final class Journal implements AutoCloseable {
   public void write(HistoryEvent event) {
     byte[] line = (event + "\n").getBytes(StandardCharsets.UTF_8);
     synchronized (this) {
-      Unchecked.io(() -> out.write(line));
+      Unchecked.call(() -> out.write(line));
     }
   }
 
   @Override
   public synchronized void close() {
-    Unchecked.io(out::close);
+    Unchecked.call(out::close);
   }
 }

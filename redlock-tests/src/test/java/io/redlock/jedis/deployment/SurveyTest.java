@@ -11,6 +11,7 @@ import io.redlock.jedis.membership.TrustRules;
 import io.redlock.spi.Quorum;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testbed.Unchecked;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -65,11 +66,7 @@ class SurveyTest {
   }
 
   private static boolean ends(CountDownLatch latch) {
-    try {
-      return latch.await(60, TimeUnit.SECONDS);
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
-    }
+    return Unchecked.call(() -> latch.await(60, TimeUnit.SECONDS));
   }
 
   private ConnectionPool pool(RedisServer server) {

@@ -53,7 +53,7 @@ public final class ClockShim implements AutoCloseable {
     if (!obstacle().isEmpty()) {
       Assumptions.abort(obstacle());
     }
-    return Unchecked.io(
+    return Unchecked.call(
         () -> new ClockShim(Files.createTempFile("redlock-clock-", ""))); // zeros: right
   }
 
@@ -79,7 +79,7 @@ public final class ClockShim implements AutoCloseable {
 
   @Override
   public void close() {
-    Unchecked.io(() -> Files.deleteIfExists(file));
+    Unchecked.call(() -> Files.deleteIfExists(file));
   }
 
   /** Null where it cannot be compiled. */

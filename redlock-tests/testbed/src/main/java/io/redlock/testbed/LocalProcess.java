@@ -67,7 +67,7 @@ final class LocalProcess implements ServerProcess {
 
   @Override
   public String log() {
-    return Unchecked.io(() -> Files.readString(log));
+    return Unchecked.call(() -> Files.readString(log));
   }
 
   @Override

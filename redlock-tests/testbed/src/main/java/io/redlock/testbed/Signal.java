@@ -46,7 +46,7 @@ public enum Signal {
   }
 
   private static char readState(Path stat) {
-    String line = Unchecked.io(() -> Files.readString(stat));
+    String line = Unchecked.call(() -> Files.readString(stat));
     return line.charAt(line.lastIndexOf(')') + 2);
   }
 }

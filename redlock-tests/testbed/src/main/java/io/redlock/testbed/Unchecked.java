@@ -3,33 +3,35 @@ package io.redlock.testbed;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 
-/** Input and output that fails for no reason that a test is about. */
+/** Input, output and waits that fail for no reason that a test is about. */
 public final class Unchecked {
 
   /** Returns something. */
   public interface Call<T> {
-    T make() throws IOException;
+    T make() throws IOException, InterruptedException;
   }
 
   /** Returns nothing. */
   public interface Action {
-    void take() throws IOException;
+    void take() throws IOException, InterruptedException;
   }
 
   private Unchecked() {}
 
   /** Returns what a call returns; if it fails, so does the test. */
-  public static <T> T io(Call<T> call) {
+  public static <T> T call(Call<T> call) {
     try {
       return call.make();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
     }
   }
 
   /** Takes an action; if it fails, so does the test. */
-  public static void io(Action action) {
-    io(
+  public static void call(Action action) {
+    call(
         () -> {
           action.take();
           return true;
