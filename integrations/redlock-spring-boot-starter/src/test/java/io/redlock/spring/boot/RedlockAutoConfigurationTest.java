@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.search.RequiredSearch;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.redlock.Inspection;
 import io.redlock.Lease;
@@ -45,7 +46,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -357,7 +357,6 @@ class RedlockAutoConfigurationTest {
     final List<State> states = new CopyOnWriteArrayList<>();
     final List<String> threads = new CopyOnWriteArrayList<>();
     final List<Integer> retries = new CopyOnWriteArrayList<>();
-    final List<String> names = new CopyOnWriteArrayList<>();
 
     @Bean
     RedlockListener states() {
@@ -429,15 +428,9 @@ class RedlockAutoConfigurationTest {
       throws InterruptedException {
     context.getBean(Redlock.class).tryAcquire("orders/42", TTL);
     MeterRegistry meters = context.getBean(MeterRegistry.class);
-    Await.until(
-        "the acquire is recorded",
-        () ->
-            meters
-                    .get("redlock.acquire")
-                    .tags("outcome", "unavailable", "shared", "false")
-                    .timer()
-                    .count()
-                == 1);
+    RequiredSearch acquires =
+        meters.get("redlock.acquire").tags("outcome", "unavailable", "shared", "false");
+    Await.until("the acquire is recorded", () -> acquires.timer().count() == 1);
     return meters;
   }
 
@@ -584,13 +577,12 @@ class RedlockAutoConfigurationTest {
             .map(name -> "redlock." + name.replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT))
             .collect(Collectors.toCollection(TreeSet::new));
     assertEquals(13, setters.size(), setters::toString);
-    assertEquals(setters, names("docs/configuration.md", "(?m)^- `(redlock\\.[a-z-]+)`"));
+    assertEquals(
+        setters,
+        Set.copyOf(find(Repository.read("docs/configuration.md"), "(?m)^- `(redlock\\.[a-z-]+)`")));
 
     String metadata = metadata();
-    TreeSet<String> known =
-        find(metadata, "\"name\": \"(redlock\\.[a-z-]+)\"")
-            .collect(Collectors.toCollection(TreeSet::new));
-    assertEquals(setters, known);
+    assertEquals(setters, Set.copyOf(find(metadata, "\"name\": \"(redlock\\.[a-z-]+)\"")));
     for (Setting<?> setting : Setting.ALL) {
       String meaning = setting.meaning() + (setting.isShared() ? "; the same for all clients" : "");
       assertTrue(
@@ -603,8 +595,7 @@ class RedlockAutoConfigurationTest {
       String byDefault = setting.byDefault().map(RedlockAutoConfigurationTest::text).orElse("");
       assertEquals(
           byDefault.isEmpty() ? List.of() : List.of(byDefault),
-          find(metadata, "\"name\": \"" + setting.property() + "\"[^}]+\"defaultValue\": \"(.+)\"")
-              .toList(),
+          find(metadata, "\"name\": \"" + setting.property() + "\"[^}]+\"defaultValue\": \"(.+)\""),
           setting::property);
     }
   }
@@ -635,12 +626,8 @@ class RedlockAutoConfigurationTest {
             .collect(Collectors.joining("\n")));
   }
 
-  private static Set<String> names(String page, String pattern) throws Exception {
-    return find(Repository.read(page), pattern).collect(Collectors.toCollection(TreeSet::new));
-  }
-
-  private static Stream<String> find(String text, String pattern) {
-    return Pattern.compile(pattern).matcher(text).results().map(found -> found.group(1));
+  private static List<String> find(String text, String pattern) {
+    return Pattern.compile(pattern).matcher(text).results().map(found -> found.group(1)).toList();
   }
 
   private static String metadata() throws Exception {
