@@ -13,7 +13,10 @@ final class Log {
   /** Reports that a step failed. Never throws. */
   static void failure(Object who, Throwable why) {
     boolean isShortage = why instanceof OutOfMemoryError;
-    String cause = isShortage ? "memory is short" : "this is a defect of the lock library";
-    LOG.error("A step of {} failed: {}", who, cause, why);
+    String line =
+        isShortage
+            ? "A step of {} failed: memory is short"
+            : "A step of {} failed: this is a defect of the lock library";
+    LOG.error(line, who, why);
   }
 }

@@ -1,7 +1,6 @@
 package io.redlock.spi;
 
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -86,35 +85,15 @@ public final class BackgroundLog {
     add(logger::warn, format, arguments);
   }
 
-  /** Logs a failure. The text of the arguments is made later, and by another thread. */
-  public void error(String format, @Nullable Object... arguments) {
-    add(errors, format, arguments);
-  }
-
   /** Logs a failure. Its caller needs no memory, not even for an array. */
-  public void error(String format, @Nullable Object argument) {
-    failure(format, 1, argument, null, null);
+  public void error(String message, Throwable why) {
+    error(message, null, why);
   }
 
-  /** Logs a failure, likewise. */
-  public void error(String format, @Nullable Object one, @Nullable Object two) {
-    failure(format, 2, one, two, null);
-  }
-
-  /** Logs a failure, likewise. */
-  public void error(
-      String format, @Nullable Object one, @Nullable Object two, @Nullable Object three) {
-    failure(format, 3, one, two, three);
-  }
-
-  private void failure(
-      String format,
-      int count,
-      @Nullable Object one,
-      @Nullable Object two,
-      @Nullable Object three) {
+  /** Logs a failure, likewise. The text of the argument is made later, and by another thread. */
+  public void error(String format, @Nullable Object argument, Throwable why) {
     try {
-      add(errors, format, Arrays.copyOf(new Object[] {one, two, three}, count));
+      add(errors, format, argument == null ? new Object[] {why} : new Object[] {argument, why});
     } catch (Error e) {
       DROPPED.incrementAndGet();
     }

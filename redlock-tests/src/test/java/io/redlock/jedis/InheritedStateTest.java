@@ -100,7 +100,8 @@ class InheritedStateTest {
         Lease held = other.acquire("held", TTL, WAIT);
         redlock.acquireAsync(LeaseRequest.of("held", TTL).fair().waitUpTo(TTL));
         redlock.lead("led", TTL, (lease, leadership) -> over.await());
-        BackgroundLog.of("io.redlock.Redlock").error("a line that takes {}", slowText());
+        BackgroundLog.of("io.redlock.Redlock")
+            .error("a line that takes {}", slowText(), new Exception("a failure"));
         Stream.of("scheduler", "lane-", "wake-", "callbacks", "losses", "leader-", "log")
             .forEach(InheritedStateTest::assertStands);
         held.release();

@@ -54,7 +54,7 @@ class BackgroundLogTest {
   @Test
   void linesAreWrittenInTheirOrder() {
     log.warn("{} of {}", 1, 2);
-    log.error("{} {} {}", "a", "b", "c");
+    log.warn("{} {} {}", "a", "b", "c");
     log.warn("last");
     assertEquals(List.of("1 of 2", "a b c", "last"), lines());
   }
@@ -62,8 +62,12 @@ class BackgroundLogTest {
   @Test
   void exceptionIsWrittenWithItsTrace() {
     log.error("{} failed", "it", new IllegalStateException("why"));
+    log.error("all failed", new IllegalStateException("why"));
+    log.warn("last");
     List<String> lines = lines();
     assertEquals("it failed", lines.get(0));
+    assertTrue(lines.contains("all failed"), lines::toString);
+    assertEquals("last", lines.get(lines.size() - 1));
     assertTrue(lines.stream().anyMatch(line -> line.contains("IllegalStateException: why")));
   }
 
