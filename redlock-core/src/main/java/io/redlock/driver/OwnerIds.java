@@ -7,13 +7,13 @@ import java.util.function.Supplier;
  * A source of owner ids that begin with the label of the client. Throws if the source of their
  * other part returns null or a blank text.
  *
- * @param prefix what each id begins with
+ * @param label that of the client; empty if it has none
  */
-record OwnerIds(String prefix, Supplier<String> source) implements Supplier<String> {
+record OwnerIds(String label, Supplier<String> source) implements Supplier<String> {
 
   /** Returns the value of a key that this client sets free for an operator. */
   String freed() {
-    return HolderLabel.freed(prefix.isEmpty() ? "" : prefix.substring(0, prefix.length() - 1));
+    return HolderLabel.freed(label);
   }
 
   @Override
@@ -33,7 +33,7 @@ record OwnerIds(String prefix, Supplier<String> source) implements Supplier<Stri
       throw new IllegalStateException(
           "the supplier of owner ids returned " + id + ": return an id");
     }
-    String owner = HolderLabel.prefix(prefix, note).concat(id); // A1
+    String owner = HolderLabel.ownerId(label, note, id); // A1
     if (HolderLabel.isFreed(owner)) {
       throw new IllegalStateException(
           "the supplier of owner ids returned "

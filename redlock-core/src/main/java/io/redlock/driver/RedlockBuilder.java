@@ -7,7 +7,6 @@ import io.redlock.RetryStrategy;
 import io.redlock.protocol.Ballot;
 import io.redlock.settings.Setting;
 import io.redlock.settings.SettingValues;
-import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LibraryThread;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
@@ -330,7 +329,7 @@ public final class RedlockBuilder implements RedlockSettings {
             ticker,
             timers,
             random,
-            new OwnerIds(HolderLabel.prefix(values.find(Setting.HOLDER).orElse("")), ownerIds),
+            new OwnerIds(values.find(Setting.HOLDER).orElse(""), ownerIds),
             retryStrategy,
             callbacks,
             listeners,

@@ -52,7 +52,7 @@ public final class HolderLabel {
    *     blanks nor slashes, and not one of the reserved labels {@code freed} and {@code shared}
    */
   public static Optional<String> problem(String label) {
-    if (SHARED.equals(prefix(label))) {
+    if (SHARED.equals(label + "/")) {
       return Optional.of("holder \"" + label + "\" is reserved for readers: choose another");
     }
     if (label.equals(RESERVED)) {
@@ -91,26 +91,17 @@ public final class HolderLabel {
   }
 
   /**
-   * Returns the start of the owner ids of a request with a note.
+   * Returns the owner id of a request.
    *
-   * @param prefix that of the client
-   * @param note the note; empty if there is none
-   * @return the prefix, which has a slash then, the note with underscores for blanks, and a slash
+   * @param label the label of its client; empty if that has none
+   * @param note its note; empty if it has none
+   * @param random what no other owner id has
    */
-  public static String prefix(String prefix, String note) {
-    return note.isEmpty()
-        ? prefix
-        : (prefix.isEmpty() ? "/" : prefix) + note.replace(' ', '_') + "/";
-  }
-
-  /**
-   * Returns the start of the owner ids of a client.
-   *
-   * @param label the client's label; empty if it has none
-   * @return the label and a slash; empty if there is no label
-   */
-  public static String prefix(String label) {
-    return label.isEmpty() ? "" : label + "/";
+  public static String ownerId(String label, String note, String random) {
+    if (note.isEmpty()) {
+      return label.isEmpty() ? random : label + "/" + random;
+    }
+    return label + "/" + note.replace(' ', '_') + "/" + random;
   }
 
   /**

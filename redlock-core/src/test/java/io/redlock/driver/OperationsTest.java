@@ -87,7 +87,7 @@ class OperationsTest {
 
   @Test
   void operatorIsNamedByTheLabelOfItsClient() {
-    assertEquals("freed/ops@host", new OwnerIds("ops@host/", () -> "1").freed());
+    assertEquals("freed/ops@host", new OwnerIds("ops@host", () -> "1").freed());
     assertEquals("freed/", new OwnerIds("", () -> "1").freed());
   }
 
@@ -96,7 +96,7 @@ class OperationsTest {
     OwnerIds looksLikeIt = new OwnerIds("", () -> "freed/ops@host");
     String message = assertThrows(IllegalStateException.class, looksLikeIt::get).getMessage();
     assertTrue(message.endsWith("looks like a resource that was set free: return another id"));
-    assertEquals("a/freed/1", new OwnerIds("a/", () -> "freed/1").get());
+    assertEquals("a/freed/1", new OwnerIds("a", () -> "freed/1").get());
   }
 
   @Test

@@ -20,7 +20,7 @@ class HolderLabelTest {
   @ValueSource(strings = {"a", "billing@pod-7:4211", "!-.0~", "-2"})
   void labelIsFoundInEachOwnerIdOfItsClient(String label) {
     assertEquals(Optional.empty(), HolderLabel.problem(label));
-    String id = HolderLabel.prefix(label) + BITS;
+    String id = HolderLabel.ownerId(label, "", BITS);
     assertEquals(label, HolderLabel.of(id));
     assertEquals(label, HolderLabel.of(id + "-12"));
     assertEquals(label, HolderLabel.of(id + ":7"), "the name of a waiter");
@@ -33,8 +33,8 @@ class HolderLabelTest {
   @Test
   void noteIsShownBesideTheLabelOrAlone() {
     assertEquals("(nightly report)", noteIn("", "nightly report"));
-    assertEquals("a (nightly report)", noteIn("a/", "nightly report"));
-    assertEquals("a (freed by b)", noteIn("a/", "freed by b"));
+    assertEquals("a (nightly report)", noteIn("a", "nightly report"));
+    assertEquals("a (freed by b)", noteIn("a", "freed by b"));
     assertFalse(HolderLabel.tellsFreed(noteIn("", "freed by b")));
   }
 
@@ -46,16 +46,16 @@ class HolderLabelTest {
     assertTrue(problem.endsWith("use 1 to 48 printable ASCII characters, no slashes"), problem);
   }
 
-  private static String noteIn(String prefix, String note) {
+  private static String noteIn(String label, String note) {
     assertEquals(Optional.empty(), HolderLabel.problemOfNote(note));
-    return HolderLabel.of(HolderLabel.value(HolderLabel.prefix(prefix, note) + BITS + "-2", 17));
+    return HolderLabel.of(HolderLabel.value(HolderLabel.ownerId(label, note, BITS + "-2"), 17));
   }
 
   @Test
   void scriptsPrintTheLongestValueWhole() {
-    String label = "l".repeat(HolderLabel.MAX_LENGTH) + "/";
+    String label = "l".repeat(HolderLabel.MAX_LENGTH);
     String note = "n".repeat(HolderLabel.MAX_NOTE_LENGTH);
-    String id = HolderLabel.prefix(label, note) + BITS + "-" + Long.MAX_VALUE;
+    String id = HolderLabel.ownerId(label, note, BITS + "-" + Long.MAX_VALUE);
     String value = HolderLabel.value(id, HIGHEST_TOKEN);
     assertTrue(value.length() <= SCRIPTS_PRINT, () -> value.length() + " characters");
     assertEquals(id, HolderLabel.owner(value));
@@ -79,8 +79,8 @@ class HolderLabelTest {
     String problem = HolderLabel.problem("freed").orElseThrow();
     assertTrue(problem.endsWith("is reserved for resources that are set free: choose another"));
     assertEquals(Optional.empty(), HolderLabel.problem("freedom"));
-    assertFalse(HolderLabel.isFreed(HolderLabel.prefix("freedom") + BITS));
-    assertTrue(HolderLabel.isFreed(HolderLabel.prefix("freed") + BITS));
+    assertFalse(HolderLabel.isFreed(HolderLabel.ownerId("freedom", "", BITS)));
+    assertTrue(HolderLabel.isFreed(HolderLabel.ownerId("freed", "", BITS)));
   }
 
   @Test
@@ -92,7 +92,7 @@ class HolderLabelTest {
 
   @Test
   void idWithoutALabelHasNone() {
-    assertEquals("", HolderLabel.prefix(""));
+    assertEquals(BITS, HolderLabel.ownerId("", "", BITS));
     assertEquals("", HolderLabel.of(BITS));
     assertEquals("", HolderLabel.of(BITS + "-2"));
     assertTrue(HolderLabel.isOurs(BITS) && HolderLabel.isOurs("a/" + BITS + "-2"));
