@@ -171,7 +171,7 @@ final class HeldLease extends Owner.Held {
       renewed = owner.tenure.isRenewed(nowNanos, context.ticker.wallMicros());
     }
     return Optional.of(
-        new StatusOfLease(
+        new Status(
             resources,
             token,
             ownerToken,
@@ -413,6 +413,42 @@ final class HeldLease extends Owner.Held {
     return (isShared() ? "shared lease on " : "lease on ")
         + Brief.names(resources)
         + ", "
-        + StatusOfLease.tokens(token, ownerToken);
+        + tokens(token, ownerToken);
+  }
+
+  /** Returns the token of a lease, and that of its owner if it differs. */
+  private static String tokens(long token, long mastersToken) {
+    return "token "
+        + token
+        + (token == mastersToken ? "" : ", " + mastersToken + " on the masters");
+  }
+
+  /** The state of a held lease, as a value. */
+  private record Status(
+      Set<String> resources,
+      long fencingToken,
+      long mastersToken,
+      Duration heldFor,
+      Duration remaining,
+      boolean shared,
+      boolean renewed,
+      int holds)
+      implements LeaseStatus {
+
+    /** For example {@code orders/42, held for 12s, 9.8s left, renewed, token 1763654400000000}. */
+    @Override
+    public String toString() {
+      return Brief.names(resources)
+          + (shared ? ", shared" : "")
+          + ", held for "
+          + Brief.duration(heldFor)
+          + ", "
+          + Brief.duration(remaining)
+          + " left"
+          + (renewed ? ", renewed" : "")
+          + (holds > 1 ? ", locked " + holds + " times" : "")
+          + ", "
+          + tokens(fencingToken, mastersToken);
+    }
   }
 }
