@@ -74,11 +74,6 @@ public sealed interface NodeRequest {
    */
   record Ticket(String client, long number, long micros, long lifeMillis, boolean shared) {
 
-    /** Creates the ticket of a writer. */
-    public Ticket(String client, long number, long micros, long lifeMillis) {
-      this(client, number, micros, lifeMillis, false);
-    }
-
     /** Returns the id of the waiter, unique among all clients: {@code client:07} if it reads. */
     public String waiter() {
       return client + (shared ? ":0" : ":") + number; // S7
@@ -157,11 +152,6 @@ public sealed interface NodeRequest {
       List<String> names, String owner, long token, long ttlMillis, long sentMicros, boolean shared)
       implements NodeRequest {
 
-    /** Creates the extend of an exclusive lease. */
-    public Extend(List<String> names, String owner, long token, long ttlMillis, long sentMicros) {
-      this(names, owner, token, ttlMillis, sentMicros, false);
-    }
-
     /** Names no owner id. */
     @Override
     public String toString() {
@@ -194,20 +184,9 @@ public sealed interface NodeRequest {
       long sharedTtlMillis)
       implements NodeRequest {
 
-    /** Creates the release of an exclusive lease. */
-    public Release(
-        List<String> names,
-        String owner,
-        long token,
-        long reported,
-        boolean last,
-        @Nullable Ticket ticket) {
-      this(names, owner, token, reported, last, ticket, 0);
-    }
-
     /** Creates the release of a failed attempt whose caller has no ticket. */
     public Release(List<String> names, String owner, long token) {
-      this(names, owner, token, 0, false, null);
+      this(names, owner, token, 0, false, null, 0);
     }
 
     @Override

@@ -31,15 +31,15 @@ class QueuePlaceTest {
 
   @Test
   void ticketKeepsTheNumberAndTheTokenOfTheFirstAttempt() {
-    assertEquals(new Ticket("client", 7, 100, 3_000), place.ticket(100));
-    assertEquals(new Ticket("client", 7, 100, 3_000), place.ticket(200));
+    assertEquals(new Ticket("client", 7, 100, 3_000, false), place.ticket(100));
+    assertEquals(new Ticket("client", 7, 100, 3_000, false), place.ticket(200));
     assertEquals(7, place.number());
   }
 
   @Test
   void callThatDoesNotWaitLeavesNoTicket() {
     QueuePlace impatient = new QueuePlace("client", 7, false, false);
-    assertEquals(new Ticket("client", 7, 100, 0), impatient.ticket(100));
+    assertEquals(new Ticket("client", 7, 100, 0, false), impatient.ticket(100));
     assertFalse(impatient.hasTickets());
     assertNull(impatient.ticket());
     assertNull(impatient.forgetTicket());

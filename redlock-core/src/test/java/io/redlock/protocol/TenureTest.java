@@ -244,7 +244,7 @@ class TenureTest {
     }
 
     private static @Nullable Ticket ticket(String rest) {
-      return rest.isEmpty() ? null : new Ticket("c", 1, 5, 3);
+      return rest.isEmpty() ? null : new Ticket("c", 1, 5, 3, false);
     }
 
     /** For example {@code ab: granted}, or {@code c: extended to 4}. */

@@ -22,7 +22,7 @@ class SecretsTest {
     for (Object printed :
         List.of(
             new Grant(names, OWNER, 17, 10_000),
-            new Extend(names, OWNER, 17, 10_000, 18),
+            new Extend(names, OWNER, 17, 10_000, 18, false),
             new Release(names, OWNER, 17),
             report,
             report.doubted("it was restarted"),

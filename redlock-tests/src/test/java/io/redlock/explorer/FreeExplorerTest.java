@@ -160,7 +160,7 @@ class FreeExplorerTest {
   /** Returns true if the node says yes to this owner once the keys of all others have expired. */
   private static boolean isExtended(Cell cell, String owner, long token) {
     Cell alone = cell.owner().equals(owner) ? cell : cell.locked("", 0);
-    NodeRequest extend = new NodeRequest.Extend(NAMES, owner, token, 1, NOW_MICROS);
+    NodeRequest extend = new NodeRequest.Extend(NAMES, owner, token, 1, NOW_MICROS, false);
     Kind kind = execute(alone, extend).reply().kind();
     return kind == Kind.EXTENDED || kind == Kind.JOINED;
   }

@@ -153,7 +153,7 @@ class JedisSecurityTest {
       assertEquals(NodeReply.GRANTED, fixture.ask(grant(token)));
       assertEquals(
           NodeReply.EXTENDED,
-          fixture.ask(new Extend(List.of("name"), "owner", token, 20_000, token)));
+          fixture.ask(new Extend(List.of("name"), "owner", token, 20_000, token, false)));
       assertEquals(NodeReply.RELEASED, fixture.ask(new Release(List.of("name"), "owner", token)));
     }
   }

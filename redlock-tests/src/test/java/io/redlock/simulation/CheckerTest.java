@@ -202,7 +202,7 @@ class CheckerTest {
     }
 
     private static Extend extend(int number) {
-      return new Extend(NAME, "a#10", 10, TTL_MILLIS, number);
+      return new Extend(NAME, "a#10", 10, TTL_MILLIS, number, false);
     }
 
     private static Cell held(NodeRequest request, long untilMillis) {

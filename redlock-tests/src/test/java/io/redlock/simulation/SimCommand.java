@@ -191,7 +191,7 @@ record SimCommand(
       Ticket ticket = ticket(0, 0);
       return token == 0 && ticket != null && owner.equals(text(6))
           ? new NodeRequest.RemoveTicket(names, ticket)
-          : new NodeRequest.Release(names, owner, token, number(4), isLast(), ticket);
+          : new NodeRequest.Release(names, owner, token, number(4), isLast(), ticket, 0);
     }
   }
 

@@ -141,8 +141,9 @@ class SimCommandTest {
   @Test
   void whatReleasesAndWithdrawalsDoNotTellTheNodeIsLeftOut() {
     assertEquals(
-        new RemoveTicket(NAME, new Ticket("client:a", 17, 0, 0)),
-        byDigest(new RemoveTicket(NAME, new Ticket("client:a", 17, TOKEN - 5, 3_000))).request());
+        new RemoveTicket(NAME, new Ticket("client:a", 17, 0, 0, false)),
+        byDigest(new RemoveTicket(NAME, new Ticket("client:a", 17, TOKEN - 5, 3_000, false)))
+            .request());
   }
 
   @Test
@@ -151,7 +152,7 @@ class SimCommandTest {
     NodeRequest next = new Grant(NAME, "o", TOKEN + 1, 300);
     assertEquals(null, ReplyMapper.reply(reply, ENCODER.encode(next)));
     assertTrue(!byDigest(GRANT).looksLike(byDigest(next)));
-    NodeRequest extend = new Extend(NAME, "o", TOKEN, 300, TOKEN + 9);
+    NodeRequest extend = new Extend(NAME, "o", TOKEN, 300, TOKEN + 9, false);
     assertTrue(byDigest(extend).looksLike(byDigest(new Release(NAME, "o", TOKEN))));
   }
 

@@ -32,7 +32,7 @@ class InMemoryNodeTest {
   @Test
   void wakesAreToldWithoutALock() {
     Network network = new Network();
-    Ticket first = new Ticket("client", 1, network.token + 1, 3_000);
+    Ticket first = new Ticket("client", 1, network.token + 1, 3_000, false);
     network.send(network.grant("me", 0));
     network.send(new Grant(List.of("n"), "other", network.token + 1, 0, 10_000, first, 0));
     List<State> seen = new ArrayList<>();
@@ -44,7 +44,7 @@ class InMemoryNodeTest {
                   .join();
           seen.add(status.state());
         });
-    network.send(new Release(List.of("n"), "me", network.token, 0, true, null));
+    network.send(new Release(List.of("n"), "me", network.token, 0, true, null, 0));
     assertEquals(List.of(Kind.GRANTED, Kind.HELD, Kind.RELEASED), network.answers);
     assertEquals(List.of(State.UP), seen);
   }

@@ -98,8 +98,8 @@ public final class NodeStage extends Scenes.Teller {
     // Once it has answered, everything goes out in the order given.
     ask(new Release(List.of(prefix + "before"), owner("a"), subject.nowMicros()));
     token = subject.nowMicros();
-    tickets.put("1", new Ticket("client-1", 1, token, LIFE));
-    tickets.put("2", new Ticket("client-2", 1, token + 1, LIFE));
+    tickets.put("1", new Ticket("client-1", 1, token, LIFE, false));
+    tickets.put("2", new Ticket("client-2", 1, token + 1, LIFE, false));
   }
 
   @Override

@@ -64,7 +64,7 @@ final class ProbedMasters implements ChangedMasters {
 
   /** Returns the request that raises a counter: the burial of a token that nobody holds. */
   static NodeRequest raising(String resource, long counter) {
-    return new NodeRequest.Release(List.of(resource), OWNER, counter, counter, false, null);
+    return new NodeRequest.Release(List.of(resource), OWNER, counter, counter, false, null, 0);
   }
 
   @Override

@@ -111,7 +111,7 @@ class LaneHealthRulesTest {
       List<String> name = List.of("a");
       List<String> refused = new ArrayList<>();
       add(refused, "grants", health.refusal(new Grant(name, "owner", 1, 1)));
-      add(refused, "extends", health.refusal(new Extend(name, "owner", 1, 1, 1)));
+      add(refused, "extends", health.refusal(new Extend(name, "owner", 1, 1, 1, false)));
       add(refused, "withdrawals", health.refusal(withdrawal(name)));
       add(refused, "releases", health.refusal(new Release(name, "owner", 1)));
       add(refused, "everything", health.refusal());
@@ -120,7 +120,7 @@ class LaneHealthRulesTest {
     }
 
     private static RemoveTicket withdrawal(List<String> name) {
-      return new RemoveTicket(name, new Ticket("client", 1, 1, 1));
+      return new RemoveTicket(name, new Ticket("client", 1, 1, 1, false));
     }
 
     private static void add(List<String> refused, String what, @Nullable NodeReply reply) {

@@ -58,7 +58,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   private static final long TTL_MILLIS = 20_000;
   private static final long WALL_MICROS = 1_800_000_000_000_000L;
   private static final long SKEW_MICROS = Marks.SKEW_MICROS;
-  private static final Ticket TICKET = new Ticket("client", 1, 1, 3_000);
+  private static final Ticket TICKET = new Ticket("client", 1, 1, 3_000, false);
   private static final JedisConnectionException REFUSAL =
       new JedisConnectionException(new ConnectException("Connection refused"));
 
@@ -226,7 +226,8 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
           asked.add(
               send(
                   "extend " + name,
-                  new Extend(List.of(name), "owner", wallMicros(), TTL_MILLIS, wallMicros())));
+                  new Extend(
+                      List.of(name), "owner", wallMicros(), TTL_MILLIS, wallMicros(), false)));
       case "release" ->
           asked.add(send("release " + name, new Release(List.of(name), "owner", wallMicros())));
       case "take-back" -> grant(name).withdraw();

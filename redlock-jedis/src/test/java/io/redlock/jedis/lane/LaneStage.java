@@ -105,7 +105,7 @@ abstract class LaneStage implements LockNode.Observer {
   }
 
   static Grant fair(String name) {
-    Ticket ticket = new Ticket("client", 1, 17, 3_000);
+    Ticket ticket = new Ticket("client", 1, 17, 3_000, false);
     return new Grant(List.of(name), "owner", 17, 0, TTL_MILLIS, ticket, 0);
   }
 

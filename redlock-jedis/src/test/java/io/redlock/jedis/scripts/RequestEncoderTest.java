@@ -27,7 +27,7 @@ import redis.clients.jedis.args.Rawable;
 class RequestEncoderTest {
 
   private static final Guard BIRTH = new Guard(Argument.of("birth"), Argument.of("|3|"));
-  private static final Ticket TICKET = new Ticket("client", 7, 8, 9);
+  private static final Ticket TICKET = new Ticket("client", 7, 8, 9, false);
 
   private final RequestEncoder encoder = new RequestEncoder(600_000, 2_000_000);
 
@@ -79,7 +79,7 @@ class RequestEncoderTest {
     assertWords(
         "3 a redlock:fence:a redlock:birth me@17 17 3000 600000 2000000 18 birth |3|",
         Script.EXTEND,
-        new Extend(List.of("a"), "me", 17, 3_000, 18));
+        new Extend(List.of("a"), "me", 17, 3_000, 18, false));
   }
 
   @Test

@@ -79,7 +79,7 @@ class LaneOrderTest {
       String owner = "owner-" + round;
       CompletableFuture<NodeReply> granted = fixture.send(grant("flushed", owner, token));
       CompletableFuture<NodeReply> extended =
-          fixture.send(new NodeRequest.Extend(List.of("flushed"), owner, token, TTL, token));
+          fixture.send(new NodeRequest.Extend(List.of("flushed"), owner, token, TTL, token, false));
       CompletableFuture<NodeReply> released = fixture.send(release("flushed", owner, token));
       assertEquals(Kind.GRANTED, Await.value("grant", granted).kind());
       assertEquals(NodeReply.EXTENDED, Await.value("extend", extended));

@@ -33,7 +33,7 @@ class NodeLaneContractTest extends LockNodeContract {
     try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(4)).up()) {
       server.command("ZADD", "redlock:queue:orphaned", "1", "ghost:1", "2", "ghost:2");
       long token = fixture.token();
-      Ticket ticket = new Ticket("me", 1, token, 3_000);
+      Ticket ticket = new Ticket("me", 1, token, 3_000, false);
       Grant grant = new Grant(List.of("orphaned"), "owner", token, 0, 20_000, ticket, 0);
       assertEquals(NodeReply.GRANTED, fixture.ask(grant));
       assertEquals(List.of("me:1"), server.command("ZRANGE", "redlock:queue:orphaned", "0", "-1"));

@@ -181,7 +181,7 @@ class DeniedCommandsTest {
   }
 
   private static Ticket ticket(long micros) {
-    return new Ticket("me", 1, micros, 4_000);
+    return new Ticket("me", 1, micros, 4_000, false);
   }
 
   private void free(String name, Runnable before, Function<Long, NodeRequest> ask) {
@@ -198,7 +198,7 @@ class DeniedCommandsTest {
       String of = " of " + names;
       Runnable granted = () -> grant(names);
       Function<Long, NodeRequest> extend =
-          now -> new Extend(names, OWNER, now - 1_000, 2 * TTL_MILLIS, now);
+          now -> new Extend(names, OWNER, now - 1_000, 2 * TTL_MILLIS, now, false);
       free("grant" + of, () -> {}, now -> new Grant(names, OWNER, now, TTL_MILLIS));
       free(
           "grant after a grant" + of,
@@ -208,16 +208,16 @@ class DeniedCommandsTest {
       held("extend" + of, granted, extend);
       free("join" + of, () -> {}, extend);
       free("join after a grant" + of, () -> count(names), extend);
-      held("release" + of, granted, now -> new Release(names, OWNER, now, 0, true, null));
+      held("release" + of, granted, now -> new Release(names, OWNER, now, 0, true, null, 0));
       held(
           "release of an older token" + of,
           granted,
-          now -> new Release(names, OWNER, now, 0, true, ticket(1)));
+          now -> new Release(names, OWNER, now, 0, true, ticket(1), 0));
     }
     held(
         "extend that joins for one name of two",
         () -> grant(List.of("b")),
-        now -> new Extend(TWO, OWNER, now, 2 * TTL_MILLIS, now));
+        now -> new Extend(TWO, OWNER, now, 2 * TTL_MILLIS, now, false));
     Function<Long, NodeRequest> fair =
         now -> new Grant(ONE, OWNER, now, 0, TTL_MILLIS, ticket(now), 0);
     free("fair grant", () -> {}, fair);
@@ -236,7 +236,7 @@ class DeniedCommandsTest {
           wait("99999999999999");
           send(operator, new Grant(ONE, "another", nowMicros(), 0, TTL_MILLIS, ticket(1), 0));
         },
-        now -> new Release(ONE, OWNER, now, 0, true, ticket(1)));
+        now -> new Release(ONE, OWNER, now, 0, true, ticket(1), 0));
     Function<Long, NodeRequest> read = now -> reading(OWNER, now, null);
     Function<Long, NodeRequest> extend =
         now -> new Extend(ONE, OWNER, now - 1_000, 2 * TTL_MILLIS, now, true);

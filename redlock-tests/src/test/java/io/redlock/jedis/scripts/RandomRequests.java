@@ -142,7 +142,7 @@ public final class RandomRequests {
     }
     if (kind < 75) {
       long granted = isAbsurd(token) && token < 1L << 53 ? server.nowMicros() : token;
-      return new NodeRequest.Extend(names, owner, granted, ttlMillis, sentMicros(ttlMillis));
+      return new NodeRequest.Extend(names, owner, granted, ttlMillis, sentMicros(ttlMillis), false);
     }
     if (kind >= 97) {
       return percent(50)
@@ -150,11 +150,11 @@ public final class RandomRequests {
           : new NodeRequest.Look(names, token);
     }
     if (!queues || percent(30)) {
-      return new NodeRequest.Release(names, owner, token, reported, false, null);
+      return new NodeRequest.Release(names, owner, token, reported, false, null, 0);
     }
     return percent(70)
         ? new NodeRequest.Release(
-            names, owner, token, reported, percent(60), percent(70) ? ticket() : null)
+            names, owner, token, reported, percent(60), percent(70) ? ticket() : null, 0)
         : new NodeRequest.RemoveTicket(names.subList(0, 1), ticket());
   }
 

@@ -54,17 +54,17 @@ class WireTest {
             null,
             faults);
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    Ticket ticket = new Ticket("client", 7, TOKEN - 1, 4_000);
+    Ticket ticket = new Ticket("client", 7, TOKEN - 1, 4_000, false);
     Ticket reader = new Ticket("client", 7, TOKEN - 1, 4_000, true);
     for (NodeRequest request :
         List.of(
             new Grant(ONE, "owner", TOKEN, 10_000),
             new Grant(TWO, "owner", TOKEN, TOKEN - 1, 10_000, null, 0),
             new Grant(ONE, "owner", TOKEN, 0, 10_000, ticket, 0),
-            new Extend(ONE, "owner", TOKEN, 10_000, TOKEN + 1),
+            new Extend(ONE, "owner", TOKEN, 10_000, TOKEN + 1, false),
             new Free(ONE, "freed/ops@host", TOKEN + 2, TOKEN - 1, List.of("owner@" + TOKEN)),
             new Release(ONE, "owner", TOKEN),
-            new Release(ONE, "owner", TOKEN, 0, true, ticket),
+            new Release(ONE, "owner", TOKEN, 0, true, ticket, 0),
             new RemoveTicket(ONE, ticket),
             new Grant(ONE, "owner", TOKEN, TOKEN - 1, 10_000, null, TOKEN + 1),
             new Grant(ONE, "owner", TOKEN, 0, 10_000, reader, TOKEN + 1),
@@ -105,7 +105,7 @@ class WireTest {
       String[] owners = {"owner-1", "owner-2"};
       NodeReply.Kind[] replies = {NodeReply.Kind.GRANTED, NodeReply.Kind.HELD};
       for (int i = 0; i < 2; i++) {
-        Ticket ticket = new Ticket("client", i, token + i, 20_000);
+        Ticket ticket = new Ticket("client", i, token + i, 20_000, false);
         NodeReply reply = lane.ask(new Grant(ONE, owners[i], token + i, 0, 10_000, ticket, 0));
         if (reply.kind() != replies[i]) {
           throw new AssertionError(reply);
