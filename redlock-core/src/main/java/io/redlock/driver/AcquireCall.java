@@ -568,7 +568,8 @@ final class AcquireCall extends LocalQueue.Waiter {
         lease = lease(attempted.round());
         lease.enter();
       }
-      AttemptEnd end = AttemptEnd.of(attempted, context.quorum, lease, votes());
+      AttemptEnd end =
+          new AttemptEnd(attempted, lease, votes(), attempted.rivals().remainingMillis());
       Log.LOG.debug("{}: {}", owner, end.decision());
       return () -> attempted(end);
     }

@@ -15,64 +15,49 @@ import org.jspecify.annotations.Nullable;
 /**
  * The result of an attempt at the moment of its decision. Later answers do not change it.
  *
- * @param decision the decision of the attempt's last round
- * @param lease null unless the decision is {@link Decision#HELD}
+ * @param attempted how it ended, and why
+ * @param lease null unless it succeeded
  * @param votes the answers of the nodes until then
  * @param heldRemainingMillis the shortest remaining life of a holder's key or first ticket that a
  *     refusing node reported; −1 if none reported an end
- * @param keepsPlace true if the caller keeps its tickets; without a quorum, or too slow, it would
- *     only block waiters that could succeed
- * @param isBehindOthers true if the lease failed only because of others' leases and tickets
- * @param by who was in the way, as far as the answers tell
  */
 record AttemptEnd(
-    Decision decision,
-    @Nullable Lease lease,
-    Votes votes,
-    long heldRemainingMillis,
-    boolean keepsPlace,
-    boolean isBehindOthers,
-    By by) {
+    Attempted attempted, @Nullable Lease lease, Votes votes, long heldRemainingMillis) {
 
-  /** Returns the end of an attempt; the lease is null if there is none. */
-  static AttemptEnd of(Attempted end, Quorum quorum, @Nullable Lease lease, Votes votes) {
-    return new AttemptEnd(
-        end.decision(),
-        lease,
-        votes,
-        end.rivals().remainingMillis(),
-        end.keepsPlace(),
-        end.isBehindOthers(),
-        by(end, quorum));
+  Decision decision() {
+    return attempted.decision();
   }
 
-  private static By by(Attempted end, Quorum quorum) {
-    Rivals rivals = end.rivals();
+  /** Returns who was in the way, as far as the answers tell. */
+  By by() {
+    Rivals rivals = attempted.rivals();
+    Quorum quorum = attempted.round().terms().quorum();
     if (rivals.isOne(quorum)) {
       return By.HOLDER;
     }
-    return rivals.isSplit(quorum, end.round().rulesOutAnother()) ? By.SPLIT : By.UNKNOWN;
+    boolean isSplit = rivals.isSplit(quorum, attempted.round().rulesOutAnother());
+    return isSplit ? By.SPLIT : By.UNKNOWN;
   }
 
   /** Returns the same end, with another time after which an attempt may succeed. */
   AttemptEnd remaining(long remainingMillis) {
-    return new AttemptEnd(decision, lease, votes, remainingMillis, keepsPlace, isBehindOthers, by);
+    return new AttemptEnd(attempted, lease, votes, remainingMillis);
   }
 
   /** Returns true if a node refused the name: another may be free. */
   boolean isRefused() {
-    return decision == Decision.CONTENDED
-        || decision == Decision.UNAVAILABLE
+    return decision() == Decision.CONTENDED
+        || decision() == Decision.UNAVAILABLE
             && votes.nodes().stream().anyMatch(vote -> vote.vote() == Votes.Vote.REFUSED);
   }
 
   /** Returns true if another client is known to hold the resource. */
   boolean isHeld() {
-    return decision == Decision.CONTENDED && by == By.HOLDER;
+    return decision() == Decision.CONTENDED && by() == By.HOLDER;
   }
 
   AcquireResult.Outcome outcome() {
-    return switch (decision) {
+    return switch (decision()) {
       case HELD -> AcquireResult.Outcome.ACQUIRED;
       case CONTENDED -> AcquireResult.Outcome.CONTENDED;
       case TOO_SLOW -> AcquireResult.Outcome.TOO_SLOW;
@@ -84,7 +69,7 @@ record AttemptEnd(
   Cause cause() {
     return switch (outcome()) {
       case ACQUIRED -> throw new IllegalStateException("it succeeded");
-      case CONTENDED -> by == By.SPLIT ? Cause.SPLIT : Cause.HELD;
+      case CONTENDED -> by() == By.SPLIT ? Cause.SPLIT : Cause.HELD;
       case UNAVAILABLE -> Cause.UNAVAILABLE;
       case TOO_SLOW -> Cause.TOO_SLOW;
     };
@@ -92,7 +77,7 @@ record AttemptEnd(
 
   AcquireResult result() {
     boolean isContended = outcome() == AcquireResult.Outcome.CONTENDED;
-    Optional<By> inTheWay = isContended ? Optional.of(by) : Optional.empty();
+    Optional<By> inTheWay = isContended ? Optional.of(by()) : Optional.empty();
     return new AcquireResult(outcome(), Optional.ofNullable(lease), votes, inTheWay);
   }
 }

@@ -155,11 +155,11 @@ record CallState(
     if (learns || hasMoved || isWokenByQuorum()) {
       return asks(learned);
     }
-    boolean keepsPlace = rules.isFair && outcome.keepsPlace();
+    boolean keepsPlace = rules.isFair && outcome.attempted().keepsPlace();
     boolean isHinted = keepsPlace && wokenBy != 0;
     long longestNanos = isHinted ? WAKE_PATIENCE_NANOS : Long.MAX_VALUE;
     longestNanos = Math.min(longestNanos, lifeNanos(outcome.heldRemainingMillis()));
-    if (keepsPlace && outcome.isBehindOthers()) {
+    if (keepsPlace && outcome.attempted().isBehindOthers()) {
       // It will be woken; until then it only keeps its tickets alive.
       longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(QueuePlace.LIFE_NANOS));
       return with(Phase.PAUSES, Math.min(longestNanos, leftNanos));

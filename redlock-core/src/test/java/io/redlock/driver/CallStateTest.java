@@ -2,12 +2,16 @@ package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.redlock.AcquireResult.By;
 import io.redlock.Votes;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.driver.CallState.Rules;
+import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.AcquireRound.Decision;
+import io.redlock.protocol.LeaseTerms;
+import io.redlock.protocol.Rivals;
+import io.redlock.protocol.Turn.Attempted;
 import io.redlock.scenes.Scenes;
+import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import java.util.List;
 import java.util.Locale;
@@ -108,14 +112,25 @@ class CallStateTest {
             case "clock" -> Decision.CLOCK_REFUSED;
             default -> Decision.CONTENDED;
           };
-      return new AttemptEnd(
-          decision,
-          null,
-          new Votes(List.of(), 2, Optional.empty()),
-          lifeMillis,
-          List.of("held", "behind").contains(why),
-          List.of("behind", "cut-off").contains(why),
-          why.equals("behind") ? By.HOLDER : By.UNKNOWN);
+      LeaseTerms terms = new LeaseTerms(Quorum.of(3), 10_000, 0, 0, 0);
+      AcquireRound round = AcquireRound.first(terms, 1, 0, 0);
+      Rivals rivals = Rivals.NONE;
+      for (int node = 0; node < 3; node++) {
+        NodeReply reply = reply(why, node);
+        round = round.answered(node, reply);
+        rivals = rivals.with(node, reply);
+      }
+      Attempted attempted = new Attempted(decision, round, rivals);
+      return new AttemptEnd(attempted, null, new Votes(List.of(), 2, Optional.empty()), lifeMillis);
+    }
+
+    private static NodeReply reply(String why, int node) {
+      return switch (why) {
+        case "held" -> node == 0 ? NodeReply.GRANTED : NodeReply.heldBy(100, 0, "-");
+        case "behind" -> NodeReply.heldBy(100, 0, "owner");
+        case "cut-off" -> NodeReply.heldBy(-1, 0, "-"); // for ever
+        default -> NodeReply.unreachable("down");
+      };
     }
 
     private static long lifeMillis(List<String> words) {

@@ -4,11 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult.By;
 import io.redlock.LeaseRequest;
 import io.redlock.Votes;
+import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.AcquireRound.Decision;
+import io.redlock.protocol.LeaseTerms;
+import io.redlock.protocol.Rivals;
+import io.redlock.protocol.Turn.Attempted;
 import io.redlock.scenes.Scenes;
+import io.redlock.spi.Quorum;
 import java.util.AbstractList;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -29,13 +33,13 @@ class LocalQueuesTest {
   private static final List<String> NAMES = List.of("orders/42");
   private static final AttemptEnd REFUSAL =
       new AttemptEnd(
-          Decision.UNAVAILABLE,
+          new Attempted(
+              Decision.UNAVAILABLE,
+              AcquireRound.first(new LeaseTerms(Quorum.of(3), 10_000, 0, 0, 0), 1, 0, 0),
+              Rivals.NONE),
           null,
           new Votes(List.of(), 2, Optional.empty()),
-          -1,
-          false,
-          false,
-          By.UNKNOWN);
+          -1);
 
   private final LocalQueues queues = new LocalQueues();
 

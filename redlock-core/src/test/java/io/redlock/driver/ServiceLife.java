@@ -216,8 +216,8 @@ final class ServiceLife extends Scenes.Teller {
 
   private static String text(AttemptEnd end) {
     return end.decision()
-        + (end.isBehindOthers() ? ", behind others" : "")
-        + (end.keepsPlace() ? ", keeps its place" : "")
+        + (end.attempted().isBehindOthers() ? ", behind others" : "")
+        + (end.attempted().keepsPlace() ? ", keeps its place" : "")
         + (end.by() == By.UNKNOWN ? "" : ", by " + end.by())
         + (", for " + end.heldRemainingMillis() + " ms");
   }
