@@ -47,6 +47,7 @@ final class AcquireCall extends LocalQueue.Waiter {
   private volatile @Nullable QueuePlace place; // null unless the request is fair and has started
   private volatile @Nullable AcquireResult taken; // written under this; what its caller gets
   private final @Nullable NameChoice choice; // guarded by this; null if it wants all names
+  private boolean isLooking; // guarded by this; between two attempts of a pass
   private final int[] failures = new int[CAUSES]; // guarded by this; of each cause
   private @Nullable AttemptEnd lastRefusal; // guarded by this
   private boolean isStrategyBusy; // guarded by this; asked, perhaps for an older plan
@@ -465,7 +466,7 @@ final class AcquireCall extends LocalQueue.Waiter {
     return switch (state.phase()) {
       case OVER -> this::giveUp;
       case PONDERS -> pondered == state.plan() ? null : this::ponder;
-      case ASKS -> running == null && !context.closed.get() ? this::ask : null;
+      case ASKS -> running == null && !isLooking && !context.closed.get() ? this::ask : null;
       default -> null;
     };
   }
@@ -478,9 +479,9 @@ final class AcquireCall extends LocalQueue.Waiter {
       if (choice != null) {
         choice.begin(state.plan(), context.queues::isLeased, context.ticker.monotonicNanos());
         looks = choice.next() == NameChoice.Step.LOOK;
+        isLooking = looks;
         resources = Collections.singleton(choice.current());
         wanted = looks ? choice.keysToLookAt() : List.of(choice.currentKey());
-        state = looks ? state.looks() : state;
       }
     }
     if (looks) {
@@ -615,7 +616,7 @@ final class AcquireCall extends LocalQueue.Waiter {
   private void looked(LookRound look) {
     AttemptEnd refusal = null;
     synchronized (this) {
-      state = state.looked();
+      isLooking = false;
       NameChoice looking = Objects.requireNonNull(choice);
       looking.looked(look, context.ticker.monotonicNanos());
       if (looking.isOver(context.ticker.monotonicNanos())) {

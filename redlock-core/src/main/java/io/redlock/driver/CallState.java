@@ -4,11 +4,10 @@ import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.Quorum;
 
 /**
- * The state of a call for a lease: queued, asking, looking, pausing or over. A pure value: each
- * event returns the next one, whose phase says what the call does now. It has no thread, no future
- * and no clock. Its owner has these: it passes the time that is left, makes an attempt when the
- * phase is {@link Phase#ASKS}, and calls {@link #due} when a phase of waiting has lasted {@link
- * #nanos}.
+ * The state of a call for a lease: queued, asking, pausing or over. A pure value: each event
+ * returns the next one, whose phase says what the call does now. It has no thread, no future and no
+ * clock. Its owner has these: it passes the time that is left, makes an attempt when the phase is
+ * {@link Phase#ASKS}, and calls {@link #due} when a phase of waiting has lasted {@link #nanos}.
  *
  * <p>An event that does not concern the call keeps the plan, so an answer that comes too late is
  * recognized by the number of its plan.
@@ -42,10 +41,8 @@ record CallState(
   enum Phase {
     /** It is queued behind other calls of its process. */
     QUEUED,
-    /** It asks the nodes: an attempt is under way. */
+    /** It asks the nodes: for a lease, or which of several names are free. */
     ASKS,
-    /** It asks the nodes which of several names are free, between two attempts of a pass. */
-    LOOKS,
     /** Its attempt has failed, and it waits for its retry strategy to choose a pause. */
     PONDERS,
     /** It pauses between two attempts. */
@@ -73,22 +70,7 @@ record CallState(
 
   /** Returns true if the phase ends after a time. */
   boolean isTimed() {
-    return !isActive() && phase != Phase.OVER && nanos < ENDLESS_NANOS;
-  }
-
-  /** Returns true if nodes are asked: only their answers, or the end of the call, end that. */
-  private boolean isActive() {
-    return phase == Phase.ASKS || phase == Phase.LOOKS;
-  }
-
-  /** Returns the value of a call that asks and now looks at names; the plan stays. */
-  CallState looks() {
-    return phase == Phase.ASKS ? in(Phase.LOOKS) : this;
-  }
-
-  /** Returns the value after it has looked: it asks. */
-  CallState looked() {
-    return phase == Phase.LOOKS ? in(Phase.ASKS) : this;
+    return phase != Phase.ASKS && phase != Phase.OVER && nanos < ENDLESS_NANOS;
   }
 
   /** Returns the value after the call has joined its queue, unless the queue has moved since. */
@@ -103,7 +85,7 @@ record CallState(
   CallState moved(long delayNanos, long leftNanos) {
     return switch (phase) {
       case OVER -> this;
-      case ASKS, LOOKS -> noting(true, wokenBy);
+      case ASKS -> noting(true, wokenBy);
       default -> {
         if (leftNanos <= 0) {
           yield over();
@@ -124,7 +106,7 @@ record CallState(
       return this;
     }
     CallState noted = noting(hasMoved, wokenBy | 1 << node);
-    if (isActive()) {
+    if (phase == Phase.ASKS) {
       return noted;
     }
     if (noted.isWokenByQuorum()) {
@@ -205,7 +187,7 @@ record CallState(
 
   /** Returns true if it may take over a lease: it waits, and asks no node. */
   boolean mayTakeOver() {
-    return !isActive() && phase != Phase.OVER; // P1
+    return phase != Phase.ASKS && phase != Phase.OVER; // P1
   }
 
   /** Returns the value after the call has ended: cancelled, closed, or with a lease. */
@@ -236,9 +218,5 @@ record CallState(
 
   private CallState noting(boolean moved, int woken) {
     return new CallState(rules, phase, nanos, boundNanos, plan, clockLearned, moved, woken);
-  }
-
-  private CallState in(Phase next) {
-    return new CallState(rules, next, nanos, boundNanos, plan, clockLearned, hasMoved, wokenBy);
   }
 }

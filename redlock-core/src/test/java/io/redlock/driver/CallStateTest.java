@@ -80,8 +80,6 @@ class CallStateTest {
         case "refused" -> state.refused(refusal(first, lifeMillis(words)), leftNanos);
         case "paused" -> state.paused(plan, nanos(first), leftNanos);
         case "due" -> state.due(mayAsk, leftNanos);
-        case "looks" -> state.looks();
-        case "looked" -> state.looked();
         case "ended" -> state.over();
         default -> throw new IllegalArgumentException(event);
       };
@@ -95,7 +93,6 @@ class CallStateTest {
           switch (phase) {
             case QUEUED -> begin(rules).joined(false, LEFT_NANOS);
             case ASKS -> asks;
-            case LOOKS -> asks.looks();
             case PONDERS -> ponders;
             case PAUSES -> ponders.paused(ponders.plan(), 300 * MILLI, LEFT_NANOS);
             case OVER -> asks.over();
