@@ -9,16 +9,11 @@ import java.util.function.Supplier;
  *
  * @param label that of the client; empty if it has none
  */
-record OwnerIds(String label, Supplier<String> source) implements Supplier<String> {
+record OwnerIds(String label, Supplier<String> source) {
 
   /** Returns the value of a key that this client sets free for an operator. */
   String freed() {
     return HolderLabel.freed(label);
-  }
-
-  @Override
-  public String get() {
-    return get("");
   }
 
   /** Returns an id that says what the lease is for, unless the note is empty. */

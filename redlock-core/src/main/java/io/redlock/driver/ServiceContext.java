@@ -76,7 +76,7 @@ final class ServiceContext {
     clock = new MedianClock(nodes, quorum, ticker, settings.skewMicros());
     this.agenda = agenda;
     noVotes = votes(List.of());
-    fairWaiters = new FairWaiters(this.ownerIds);
+    fairWaiters = new FairWaiters(() -> ownerIds.get(""));
   }
 
   /** Takes notice of a ttl: a callback should not take as long. */

@@ -94,9 +94,10 @@ class OperationsTest {
   @Test
   void ownerIdThatLooksLikeAResourceSetFreeIsRefused() {
     OwnerIds looksLikeIt = new OwnerIds("", () -> "freed/ops@host");
-    String message = assertThrows(IllegalStateException.class, looksLikeIt::get).getMessage();
+    String message =
+        assertThrows(IllegalStateException.class, () -> looksLikeIt.get("")).getMessage();
     assertTrue(message.endsWith("looks like a resource that was set free: return another id"));
-    assertEquals("a/freed/1", new OwnerIds("a", () -> "freed/1").get());
+    assertEquals("a/freed/1", new OwnerIds("a", () -> "freed/1").get(""));
   }
 
   @Test
