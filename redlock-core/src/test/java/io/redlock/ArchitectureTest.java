@@ -160,6 +160,7 @@ class ArchitectureTest {
     assertTrue(scanned > 40, scanned + " files: the sources were not found");
   }
 
+  /** And the results that it decides for users. */
   @Test
   void protocolKnowsNothingButWhatANodeIsAskedAndAnswersAndWhichNodesAreEnough()
       throws IOException {
@@ -167,7 +168,8 @@ class ArchitectureTest {
     Pattern other =
         Pattern.compile(
             "\\bimport (static )?"
-                + "(?!io.redlock.spi.(NodeRe(ply|quest)[\\w.]*|NodeReport|NodeLook|HolderLabel|Quorum);"
+                + "(?!io.redlock.(ReleaseResult|FreeResult.Outcome);"
+                + "|io.redlock.spi.(NodeRe(ply|quest)[\\w.]*|NodeReport|NodeLook|HolderLabel|Quorum);"
                 + "|io.redlock.protocol\\.|java.util.((Array)?List|Objects|function.Long\\w+);"
                 + "|org.jspecify.annotations.Null)(?!static )[\\w.]+");
     assertEquals(List.of(), found(other, protocol));

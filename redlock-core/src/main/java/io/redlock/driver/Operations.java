@@ -168,13 +168,14 @@ final class Operations implements RedlockOperations {
       round = reply == null ? round : round.answered(node, reply);
       votes.add(ReplyText.freeing(answer, inspected.get(node).reply()));
     }
-    Votes all = context.votes(votes);
-    return switch (round.decide()) {
-      case FREED -> new FreeResult(Outcome.FREED, Optional.of(waitFor(round.longestMillis())), all);
-      case NOT_HELD -> new FreeResult(Outcome.NOT_HELD, Optional.of(Duration.ZERO), all);
-      case OTHER_HOLDER -> new FreeResult(Outcome.OTHER_HOLDER, Optional.empty(), all);
-      case UNKNOWN -> new FreeResult(Outcome.UNKNOWN, Optional.empty(), all);
-    };
+    Outcome outcome = round.decide();
+    Optional<Duration> grantableIn =
+        switch (outcome) {
+          case FREED -> Optional.of(waitFor(round.longestMillis()));
+          case NOT_HELD -> Optional.of(Duration.ZERO);
+          case OTHER_HOLDER, UNKNOWN -> Optional.empty();
+        };
+    return new FreeResult(outcome, grantableIn, context.votes(votes));
   }
 
   /** Returns the time after which such a key is gone, as this machine counts it. */

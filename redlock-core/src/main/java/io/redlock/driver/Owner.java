@@ -472,12 +472,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   private void tell(ReleaseRound round) {
     Held held = held();
     if (held != null && (round.isSettled() || round.isOverdue())) {
-      held.released.complete(
-          switch (round.known()) {
-            case RELEASED -> ReleaseResult.RELEASED;
-            case NOT_HELD -> ReleaseResult.NOT_HELD;
-            case UNCONFIRMED -> ReleaseResult.UNCONFIRMED;
-          });
+      held.released.complete(round.known());
     }
   }
 

@@ -1,5 +1,6 @@
 package io.redlock.protocol;
 
+import io.redlock.FreeResult.Outcome;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -31,18 +32,6 @@ public record FreeRound(
     List<Integer> agreeing,
     Ballot ballot,
     long longestMillis) {
-
-  /** The result. */
-  public enum Decision {
-    /** A quorum holds the name for nobody. */
-    FREED,
-    /** No quorum held it. */
-    NOT_HELD,
-    /** A quorum answered, and on some of it the name is held by others than was asked for. */
-    OTHER_HOLDER,
-    /** Too few nodes that can be trusted answered. */
-    UNKNOWN
-  }
 
   /** Copies the lists. */
   public FreeRound {
@@ -149,20 +138,20 @@ public record FreeRound(
   }
 
   /** Returns the result, by the answers so far; missing answers are unknown. */
-  public Decision decide() {
+  public Outcome decide() {
     int missing = trusted & ballot.set(Ballot.NOT_HELD);
     int freed = seen.isEmpty() ? 0 : trusted & ballot.set(Ballot.RELEASED);
     int others = trusted & ballot.set(Ballot.HELD_BY_ANOTHER);
     if (quorum.isReachedBy(missing)) {
-      return Decision.NOT_HELD;
+      return Outcome.NOT_HELD;
     }
     for (int agree : agreeing) {
       if (quorum.isReachedBy(agree & (missing | freed))) { // F5
-        return Decision.FREED;
+        return Outcome.FREED;
       }
     }
     return others != 0 && quorum.isReachedBy(missing | freed | others)
-        ? Decision.OTHER_HOLDER // F6
-        : Decision.UNKNOWN;
+        ? Outcome.OTHER_HOLDER // F6
+        : Outcome.UNKNOWN;
   }
 }

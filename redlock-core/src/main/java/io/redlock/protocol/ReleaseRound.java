@@ -1,5 +1,6 @@
 package io.redlock.protocol;
 
+import io.redlock.ReleaseResult;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
@@ -17,16 +18,6 @@ import io.redlock.spi.Quorum;
  */
 public record ReleaseRound(
     Quorum quorum, int targets, int acknowledged, int repeated, Ballot ballot) {
-
-  /** The possible results. */
-  public enum Known {
-    /** A quorum held the lock until this release. */
-    RELEASED,
-    /** No quorum can have held the lock. */
-    NOT_HELD,
-    /** Neither is known. */
-    UNCONFIRMED
-  }
 
   /** Returns a release of which nothing was sent yet, for these nodes, given as bits. */
   public static ReleaseRound begin(Quorum quorum, int targets) {
@@ -79,14 +70,16 @@ public record ReleaseRound(
 
   /** Returns true if the result is settled, or if every target has answered at least once. */
   public boolean isSettled() {
-    return known() != Known.UNCONFIRMED || (targets & ~(acknowledged | repeated)) == 0;
+    return known() != ReleaseResult.UNCONFIRMED || (targets & ~(acknowledged | repeated)) == 0;
   }
 
   /** Returns the result, as far as it is known. */
-  public Known known() {
+  public ReleaseResult known() {
     if (quorum.isReachedBy(ballot.set(Ballot.RELEASED))) {
-      return Known.RELEASED;
+      return ReleaseResult.RELEASED;
     }
-    return quorum.isRuledOutBy(ballot.set(Ballot.NOT_HELD)) ? Known.NOT_HELD : Known.UNCONFIRMED;
+    return quorum.isRuledOutBy(ballot.set(Ballot.NOT_HELD))
+        ? ReleaseResult.NOT_HELD
+        : ReleaseResult.UNCONFIRMED;
   }
 }

@@ -2,6 +2,7 @@ package io.redlock.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.ReleaseResult;
 import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
@@ -116,11 +117,11 @@ class EveryRoundTest {
           : ExtendRound.Decision.UNKNOWN;
     }
 
-    ReleaseRound.Known released() {
+    ReleaseResult released() {
       if (isQuorum(ballot, Kind.RELEASED)) {
-        return ReleaseRound.Known.RELEASED;
+        return ReleaseResult.RELEASED;
       }
-      return isLost(ballot.closed()) ? ReleaseRound.Known.NOT_HELD : ReleaseRound.Known.UNCONFIRMED;
+      return isLost(ballot.closed()) ? ReleaseResult.NOT_HELD : ReleaseResult.UNCONFIRMED;
     }
   }
 

@@ -3,7 +3,7 @@ package io.redlock.protocol;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.protocol.FreeRound.Decision;
+import io.redlock.FreeResult.Outcome;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
@@ -63,11 +63,11 @@ class FreeRoundTest {
         others += OTHER.equals(reply) ? 1 : 0;
       }
       FreeRound round = FreeRound.begin(Quorum.of(nodes), inspected, 0);
-      Decision decision = with(round, replies.toArray(NodeReply[]::new)).decide();
-      boolean isFree = decision == Decision.FREED || decision == Decision.NOT_HELD;
+      Outcome decision = with(round, replies.toArray(NodeReply[]::new)).decide();
+      boolean isFree = decision == Outcome.FREED || decision == Outcome.NOT_HELD;
       assertEquals(2 * bound > nodes, isFree, replies::toString);
       boolean isOthers = !isFree && others > 0 && 2 * (bound + others) > nodes;
-      assertTrue(isFree || isOthers == (decision == Decision.OTHER_HOLDER), replies::toString);
+      assertTrue(isFree || isOthers == (decision == Outcome.OTHER_HOLDER), replies::toString);
     }
   }
 
@@ -172,11 +172,11 @@ class FreeRoundTest {
         }
       }
     }
-    Decision expected =
+    Outcome expected =
         Arrays.stream(proving).anyMatch(nodes -> nodes >= 2)
-            ? Decision.FREED
-            : others > 0 && trusted >= 2 ? Decision.OTHER_HOLDER : Decision.UNKNOWN;
-    assertEquals(missing >= 2 ? Decision.NOT_HELD : expected, round.decide(), reports::toString);
+            ? Outcome.FREED
+            : others > 0 && trusted >= 2 ? Outcome.OTHER_HOLDER : Outcome.UNKNOWN;
+    assertEquals(missing >= 2 ? Outcome.NOT_HELD : expected, round.decide(), reports::toString);
     assertEquals(round.ballot().set(Ballot.RELEASED) != 0 ? 900 : 0, round.longestMillis());
   }
 }

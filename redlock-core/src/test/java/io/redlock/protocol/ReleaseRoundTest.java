@@ -2,7 +2,7 @@ package io.redlock.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.redlock.protocol.ReleaseRound.Known;
+import io.redlock.ReleaseResult;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
@@ -26,7 +26,7 @@ class ReleaseRoundTest {
   }
 
   /** Returns the result: a node's "not held" counts only if it is its first answer. */
-  private static Known expected(List<List<Kind>> histories) {
+  private static ReleaseResult expected(List<List<Kind>> histories) {
     int deleted = 0;
     int notHeld = 0;
     for (List<Kind> history : histories) {
@@ -34,10 +34,10 @@ class ReleaseRoundTest {
       notHeld += history.equals(List.of(Kind.NOT_HELD)) ? 1 : 0;
     }
     if (2 * deleted > histories.size()) {
-      return Known.RELEASED;
+      return ReleaseResult.RELEASED;
     }
     boolean noneCould = 2 * (histories.size() - notHeld) <= histories.size();
-    return noneCould ? Known.NOT_HELD : Known.UNCONFIRMED;
+    return noneCould ? ReleaseResult.NOT_HELD : ReleaseResult.UNCONFIRMED;
   }
 
   private void explore(ReleaseRound round, List<List<Kind>> histories, int targets) {
@@ -64,11 +64,11 @@ class ReleaseRoundTest {
         }
       }
     }
-    Known expected = expected(histories);
+    ReleaseResult expected = expected(histories);
     assertEquals(expected, round.known(), histories::toString);
     assertEquals(complete == histories.size(), round.isComplete(), histories::toString);
     assertEquals(
-        expected != Known.UNCONFIRMED || heard == histories.size(),
+        expected != ReleaseResult.UNCONFIRMED || heard == histories.size(),
         round.isSettled(),
         histories::toString);
     assertEquals(expected, round.timedOut().known(), "the timeout adds no knowledge");

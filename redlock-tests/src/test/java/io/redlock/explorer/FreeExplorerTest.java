@@ -2,8 +2,8 @@ package io.redlock.explorer;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.FreeResult;
 import io.redlock.protocol.FreeRound;
-import io.redlock.protocol.FreeRound.Decision;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -136,7 +136,7 @@ class FreeExplorerTest {
     String what = world + " by " + token;
     if (isBs) {
       laterHolderIsNotHit(world, after, what);
-    } else if (round.decide() == Decision.FREED) {
+    } else if (round.decide() == FreeResult.Outcome.FREED) {
       freed++;
       int extended = 0;
       for (int node = 0; node < after.size(); node++) {
