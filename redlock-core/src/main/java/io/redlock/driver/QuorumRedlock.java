@@ -194,7 +194,7 @@ final class QuorumRedlock implements Redlock {
   }
 
   private ReentrantLease lock(LeaseRequest request) {
-    return new ReentrantLease(request, this::call, holds);
+    return new ReentrantLease(context, request, holds);
   }
 
   @Override

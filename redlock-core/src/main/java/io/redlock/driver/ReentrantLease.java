@@ -11,7 +11,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,14 +47,14 @@ final class ReentrantLease implements LeaseLock {
 
   private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);
 
+  private final ServiceContext context;
   private final LeaseRequest request;
-  private final Function<LeaseRequest, AcquireCall> calls;
   private final Holds holds;
   private final Object lock;
 
-  ReentrantLease(LeaseRequest request, Function<LeaseRequest, AcquireCall> calls, Holds holds) {
+  ReentrantLease(ServiceContext context, LeaseRequest request, Holds holds) {
+    this.context = context;
     this.request = request;
-    this.calls = calls;
     this.holds = holds;
     this.lock = request.isAnyOf() ? this : request.resources();
   }
@@ -69,7 +68,7 @@ final class ReentrantLease implements LeaseLock {
   public void lock() {
     if (!lockAgain()) {
       LeaseRequest patient = patient();
-      require(patient, calls.apply(patient).awaitUninterruptibly());
+      require(patient, new AcquireCall(context, patient).awaitUninterruptibly());
     }
   }
 
@@ -78,7 +77,7 @@ final class ReentrantLease implements LeaseLock {
     Blocking.checkInterrupt();
     if (!lockAgain()) {
       LeaseRequest patient = patient();
-      require(patient, calls.apply(patient).await());
+      require(patient, new AcquireCall(context, patient).await());
     }
   }
 
@@ -106,7 +105,7 @@ final class ReentrantLease implements LeaseLock {
   public boolean tryLock() {
     HeldLease lease = valid();
     return lease == null
-        ? take(calls.apply(request.waitUpTo(Duration.ZERO)).awaitUninterruptibly())
+        ? take(new AcquireCall(context, request.waitUpTo(Duration.ZERO)).awaitUninterruptibly())
         : count(lease);
   }
 
@@ -119,7 +118,7 @@ final class ReentrantLease implements LeaseLock {
       return count(lease);
     }
     Duration maxWait = Duration.ofNanos(Math.max(0, unit.toNanos(time)));
-    return take(calls.apply(request.waitUpTo(maxWait)).await());
+    return take(new AcquireCall(context, request.waitUpTo(maxWait)).await());
   }
 
   /** Returns the lease of this thread, which is valid; null if it has none. */

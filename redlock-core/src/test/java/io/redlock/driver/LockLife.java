@@ -60,7 +60,7 @@ final class LockLife extends Scenes.Teller {
             default -> throw new IllegalArgumentException(term);
           };
     }
-    return new ReentrantLease(request, asked -> AcquireCallTest.loop(bed, asked), holds);
+    return new ReentrantLease(bed.context, request, holds);
   }
 
   private String use(String command, String rest) {

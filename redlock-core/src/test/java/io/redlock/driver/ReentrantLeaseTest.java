@@ -33,11 +33,7 @@ class ReentrantLeaseTest {
 
   private final Bed bed = new Bed(3);
   private final LeaseLock lock =
-      new ReentrantLease(REQUEST, this::call, new ReentrantLease.Holds());
-
-  private AcquireCall call(LeaseRequest request) {
-    return AcquireCallTest.loop(bed, request);
-  }
+      new ReentrantLease(bed.context, REQUEST, new ReentrantLease.Holds());
 
   @TestFactory
   Stream<DynamicTest> scenes() {
@@ -78,7 +74,7 @@ class ReentrantLeaseTest {
             throw new InternalError("no memory, as the test wants it");
           }
         };
-    assertThrows(InternalError.class, new ReentrantLease(REQUEST, this::call, full)::lock);
+    assertThrows(InternalError.class, new ReentrantLease(bed.context, REQUEST, full)::lock);
     assertEquals(List.of(), bed.redlock.operations().leases());
     assertEquals(3, bed.releases());
   }
