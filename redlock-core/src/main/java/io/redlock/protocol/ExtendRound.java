@@ -1,5 +1,6 @@
 package io.redlock.protocol;
 
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 
@@ -31,18 +32,6 @@ public record ExtendRound(
     CONFIRMED
   }
 
-  /** The next step of the driver. */
-  public enum Decision {
-    /** The result is not settled yet. */
-    WAIT,
-    /** A quorum holds the lease until {@link #deadline}. */
-    EXTENDED,
-    /** The lease is lost: refused by too many, or its deadline has passed. */
-    LOST,
-    /** Too few nodes answered, or too late. */
-    UNKNOWN
-  }
-
   /** Returns a round of which nothing was sent yet. */
   public static ExtendRound begin(
       int tag, Purpose purpose, LeaseTerms terms, long startNanos, long startWallMicros) {
@@ -65,26 +54,26 @@ public record ExtendRound(
   }
 
   /**
-   * Returns what to do now.
+   * Returns what came of it: if it is extended, a quorum holds the lease until {@link #deadline}.
    *
-   * @param current the lease's present deadline
+   * @param lossTime when the lease is lost if it is not extended
    */
-  public Decision decide(Deadline current, long nowNanos, long nowWallMicros) {
-    if (current.remainingNanos(nowNanos, nowWallMicros) <= 0) {
-      return Decision.LOST;
+  public Outcome decide(Deadline lossTime, long nowNanos, long nowWallMicros) {
+    if (lossTime.remainingNanos(nowNanos, nowWallMicros) <= 0) {
+      return Outcome.EXPIRED; // E8
     }
     Quorum quorum = terms.quorum();
     if (quorum.isReachedBy(ballot.set(Ballot.HELD))) { // E5
       long left = deadline().remainingNanos(nowNanos, nowWallMicros);
-      return left > terms.minValidityNanos() ? Decision.EXTENDED : Decision.UNKNOWN;
+      return left > terms.minValidityNanos() ? Outcome.EXTENDED : Outcome.UNKNOWN;
     }
     if (quorum.isRuledOutBy(ballot.set(Ballot.NOT_HELD))) {
-      return Decision.LOST;
+      return Outcome.REFUSED;
     }
     boolean open =
         quorum.isReachedBy(ballot.set(Ballot.HELD | Ballot.PENDING))
             || quorum.isRuledOutBy(ballot.set(Ballot.NOT_HELD | Ballot.PENDING));
-    return open ? Decision.WAIT : Decision.UNKNOWN;
+    return open ? Outcome.NOTHING : Outcome.UNKNOWN;
   }
 
   /** Returns the end of the time for which a quorum of this round holds the lease. */

@@ -400,27 +400,19 @@ public final class Tenure {
     }
     Deadline until = Objects.requireNonNull(deadline);
     Deadline loss = Objects.requireNonNull(lossTime);
-    ExtendRound.Decision decision = rules.decide(extend, loss, until, nowNanos, nowWallMicros);
-    if (decision == ExtendRound.Decision.WAIT) {
-      return Turn.of(Outcome.NOTHING);
+    Outcome outcome = rules.decide(extend, loss, nowNanos, nowWallMicros);
+    switch (outcome) {
+      case NOTHING -> {}
+      case EXPIRED, REFUSED -> lose(); // E6
+      default -> { // E7
+        if (outcome == Outcome.EXTENDED && extend.purpose() != Purpose.CONFIRMED) {
+          Deadline extended = rules.extendedUntil(extend, nowNanos, nowWallMicros);
+          deadline = until.max(extended); // E8
+          lossTime = loss.max(extend.terms().lossTime(extended));
+        }
+        over(extend, outcome, nowNanos);
+      }
     }
-    Outcome outcome =
-        switch (decision) {
-          case EXTENDED -> Outcome.EXTENDED;
-          case LOST ->
-              loss.remainingNanos(nowNanos, nowWallMicros) <= 0 ? Outcome.EXPIRED : Outcome.REFUSED;
-          default -> Outcome.UNKNOWN; // E7
-        };
-    if (decision == ExtendRound.Decision.LOST) {
-      lose(); // E6
-      return Turn.of(outcome);
-    }
-    if (outcome == Outcome.EXTENDED && extend.purpose() != Purpose.CONFIRMED) {
-      Deadline extended = rules.extendedUntil(extend, nowNanos, nowWallMicros);
-      deadline = until.max(extended); // E8
-      lossTime = loss.max(extend.terms().lossTime(extended));
-    }
-    over(extend, outcome, nowNanos);
     return Turn.of(outcome);
   }
 

@@ -83,13 +83,10 @@ public class TenureRules {
    * Returns what to do after an answer to an extend.
    *
    * @param lossTime when the lease is lost if it is not extended
-   * @param deadline the lease's present deadline
    */
-  protected ExtendRound.Decision decide(
-      ExtendRound round, Deadline lossTime, Deadline deadline, long nowNanos, long nowWallMicros) {
-    return lossTime.remainingNanos(nowNanos, nowWallMicros) <= 0 // E8
-        ? ExtendRound.Decision.LOST
-        : round.decide(deadline, nowNanos, nowWallMicros);
+  protected Turn.Outcome decide(
+      ExtendRound round, Deadline lossTime, long nowNanos, long nowWallMicros) {
+    return round.decide(lossTime, nowNanos, nowWallMicros);
   }
 
   /** Returns the deadline of the lease that the round extended. */

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.ReleaseResult;
 import io.redlock.protocol.ExtendRound.Purpose;
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
 import java.util.List;
@@ -105,16 +106,16 @@ class EveryRoundTest {
       return !isQuorum(answers, kind -> kind != Kind.NOT_HELD);
     }
 
-    ExtendRound.Decision extended() {
+    Outcome extended() {
       if (isQuorum(ballot, Kind.EXTENDED, Kind.JOINED)) {
-        return ExtendRound.Decision.EXTENDED;
+        return Outcome.EXTENDED;
       }
       if (!can(all -> !isLost(all))) {
-        return ExtendRound.Decision.LOST;
+        return Outcome.REFUSED;
       }
       return can(all -> isQuorum(all, Kind.EXTENDED, Kind.JOINED)) || can(this::isLost)
-          ? ExtendRound.Decision.WAIT
-          : ExtendRound.Decision.UNKNOWN;
+          ? Outcome.NOTHING
+          : Outcome.UNKNOWN;
     }
 
     ReleaseResult released() {

@@ -7,6 +7,7 @@ import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.Footprint;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.Passing;
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -182,16 +183,15 @@ enum BrokenClient implements Scope.ClientRules {
     // Extends.
 
     @Override
-    protected ExtendRound.Decision decide(
-        ExtendRound round, Deadline loss, Deadline current, long nowNanos, long nowWallMicros) {
+    protected Outcome decide(ExtendRound round, Deadline loss, long nowNanos, long nowWallMicros) {
       boolean isAny = round.ballot().count(Ballot.HELD) > 0;
-      boolean isInTime = current.remainingNanos(nowNanos, nowWallMicros) > 0;
+      boolean isInTime = loss.remainingNanos(nowNanos, nowWallMicros) > 0;
       if (isBroken(EXTENDS_BY_ANY_NODE) && isAny && isInTime) {
-        return ExtendRound.Decision.EXTENDED;
+        return Outcome.EXTENDED;
       }
       return isBroken(EXTENDS_WHAT_IS_OVER)
-          ? super.decide(round, NEVER, NEVER, nowNanos, nowWallMicros)
-          : super.decide(round, loss, current, nowNanos, nowWallMicros);
+          ? super.decide(round, NEVER, nowNanos, nowWallMicros)
+          : super.decide(round, loss, nowNanos, nowWallMicros);
     }
 
     @Override

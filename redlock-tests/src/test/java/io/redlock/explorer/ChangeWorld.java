@@ -435,10 +435,10 @@ record ChangeWorld(
             extend.startWallMicros(),
             ballot(scope, attempt));
     return switch (full.decide(its.deadline, nanos(), micros())) {
-      case WAIT -> this;
+      case NOTHING -> this;
       case EXTENDED -> cleared(attempt, holding(its, its.deadline.max(full.deadline())));
       case UNKNOWN -> cleared(attempt, holding(its, its.deadline));
-      case LOST -> cleared(attempt, its.ended());
+      default -> cleared(attempt, its.ended());
     };
   }
 
