@@ -25,7 +25,7 @@ final class FairWaiters {
   /** Returns a place for a call. */
   QueuePlace place(boolean waits, boolean isShared) {
     String known = client;
-    String drawn = known == null ? ids.get() : known; // user code, which may block
+    String drawn = known == null ? ids.get() : known; // which may block
     synchronized (this) {
       if (client == null) {
         client = drawn;

@@ -154,7 +154,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     dueNanos = context.ticker.monotonicNanos() + ttlNanos / 3;
   }
 
-  /** Calls on a callback thread, since the supplier of owner ids may block. */
+  /** Calls on a callback thread, since the source of owner ids may block. */
   private void callAgain() {
     synchronized (this) {
       dueNanos = context.ticker.monotonicNanos() + PATIENCE_NANOS; // no thread may start
@@ -169,7 +169,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
           }
           try {
             call();
-          } catch (Throwable failure) { // the supplier of owner ids, or no memory
+          } catch (Throwable failure) { // the source of owner ids, or no memory
             failed(failure);
           }
         });

@@ -92,15 +92,6 @@ class OperationsTest {
   }
 
   @Test
-  void ownerIdThatLooksLikeAResourceSetFreeIsRefused() {
-    OwnerIds looksLikeIt = new OwnerIds("", () -> "freed/ops@host");
-    String message =
-        assertThrows(IllegalStateException.class, () -> looksLikeIt.get("")).getMessage();
-    assertTrue(message.endsWith("looks like a resource that was set free: return another id"));
-    assertEquals("a/freed/1", new OwnerIds("a", () -> "freed/1").get(""));
-  }
-
-  @Test
   void wrongArgumentSendsNothing() {
     assertThrows(NullPointerException.class, () -> bed.redlock.operations().freeAsync(null));
     for (String resource : new String[] {"", "x".repeat(600)}) {

@@ -170,7 +170,7 @@ class QuorumRedlockTest {
         assertThrows(
             IllegalStateException.class,
             () -> bed.redlock.tryAcquire(Bed.REQUEST.waitUpTo(Bed.TTL)));
-    assertEquals("the supplier of owner ids failed", failure.getMessage());
+    assertEquals("no id", failure.getMessage());
   }
 
   @Test

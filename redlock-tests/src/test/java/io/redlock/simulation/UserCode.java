@@ -43,7 +43,7 @@ final class UserCode {
     builder
         .retryStrategy(
             (failures, cause, drawn) -> orNull(() -> usual.delay(failures, cause, drawn)))
-        .ownerIds(() -> orNull(ownerIds))
+        .ownerIds(() -> orThrow(ownerIds))
         .listener(new Listener())
         .callbackExecutor(task -> execute(callbacks, task));
   }
@@ -61,6 +61,13 @@ final class UserCode {
 
   private boolean strikes() {
     return process.world.strikes(SimFault.USER_CODE, random, PERCENT, 100);
+  }
+
+  private String orThrow(Supplier<String> right) {
+    if (misbehaves()) {
+      throw new IllegalStateException("a source of ids throws");
+    }
+    return right.get();
   }
 
   @SuppressWarnings("NullAway") // that is what it is for
