@@ -67,8 +67,8 @@ final class ReentrantLease implements LeaseLock {
   @Override
   public void lock() {
     if (!lockAgain()) {
-      LeaseRequest patient = patient();
-      require(patient, new AcquireCall(context, patient).awaitUninterruptibly());
+      AcquireCall call = patientCall();
+      remember(call.awaitUninterruptibly().orElseThrow(call.request));
     }
   }
 
@@ -76,17 +76,14 @@ final class ReentrantLease implements LeaseLock {
   public void lockInterruptibly() throws InterruptedException {
     Blocking.checkInterrupt();
     if (!lockAgain()) {
-      LeaseRequest patient = patient();
-      require(patient, new AcquireCall(context, patient).await());
+      AcquireCall call = patientCall();
+      remember(call.await().orElseThrow(call.request));
     }
   }
 
-  private LeaseRequest patient() {
-    return request.waitUpTo().isPresent() ? request : request.waitUpTo(ENDLESS);
-  }
-
-  private void require(LeaseRequest asked, AcquireResult result) {
-    remember(result.orElseThrow(asked));
+  private AcquireCall patientCall() {
+    return new AcquireCall(
+        context, request.waitUpTo().isPresent() ? request : request.waitUpTo(ENDLESS));
   }
 
   /** Locks again if the thread holds a lease; returns false if it has none. */
