@@ -19,7 +19,7 @@ final class CallbackThreads extends Agenda.Item {
 
   private static final int MOST_REPLACED = 256;
   private static final long PATIENCE_NANOS = 10_000_000;
-  private static final Ticker TICKER = SystemSources.ticker();
+  private static final Ticker TICKER = Ticker.system();
 
   private final ThreadFactory factory;
   private final long idleMillis;

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 public final class RedlockBuilder implements RedlockSettings {
 
   /** Once in a JVM: classes are loaded once. */
-  private static final Warmup WARMUP = new Warmup(SystemSources.ticker());
+  private static final Warmup WARMUP = new Warmup(Ticker.system());
 
   private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
 
@@ -47,7 +47,7 @@ public final class RedlockBuilder implements RedlockSettings {
   private RetryStrategy retryStrategy = RetryStrategy.jitteredBackoff();
   private final List<RedlockListener> listeners = new ArrayList<>();
   private @Nullable Executor callbackExecutor;
-  private Ticker ticker = SystemSources.ticker();
+  private Ticker ticker = Ticker.system();
   private @Nullable Scheduler scheduler;
   private RandomGenerator random = SystemSources.random();
   private final SettingValues values = new SettingValues();

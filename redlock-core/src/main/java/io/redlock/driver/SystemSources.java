@@ -2,7 +2,6 @@ package io.redlock.driver;
 
 import io.redlock.spi.LibraryThread;
 import io.redlock.spi.Scheduler;
-import io.redlock.spi.Ticker;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.List;
@@ -19,18 +18,15 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** Real time, randomness and a scheduler: with {@link CallbackThreads}, their only source. */
+/**
+ * Real randomness and a scheduler of real time: with {@link CallbackThreads}, their only source.
+ */
 final class SystemSources {
 
-  private static final Ticker TICKER = Ticker.system();
   private static final AtomicInteger OPEN = new AtomicInteger(); // lock services in real time
   private static final int MANY = 32;
 
   private SystemSources() {}
-
-  static Ticker ticker() {
-    return TICKER;
-  }
 
   /** Returns a scheduler for one lock service. */
   static Scheduler scheduler() {

@@ -135,7 +135,7 @@ class WarmupTest {
   @Test
   void noThreadIsLeftBehind() throws InterruptedException {
     Set<Thread> before = threads();
-    new Warmup(SystemSources.ticker()).once(RedlockBuilder::warm);
+    new Warmup(Ticker.system()).once(RedlockBuilder::warm);
     Set<Thread> left = threads();
     left.removeAll(before);
     for (Thread thread : left) {
@@ -147,7 +147,7 @@ class WarmupTest {
   @Test
   void interruptStaysSet() {
     Thread.currentThread().interrupt();
-    new Warmup(SystemSources.ticker()).once(RedlockBuilder::warm);
+    new Warmup(Ticker.system()).once(RedlockBuilder::warm);
     assertTrue(Thread.interrupted());
   }
 }

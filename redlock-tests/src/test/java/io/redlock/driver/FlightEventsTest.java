@@ -10,6 +10,7 @@ import com.sun.management.ThreadMXBean;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.Redlock;
+import io.redlock.spi.Ticker;
 import io.redlock.testing.InMemoryMasters;
 import io.redlock.testkit.JavaProgram;
 import java.lang.management.ManagementFactory;
@@ -94,7 +95,7 @@ class FlightEventsTest {
   @Test
   void leasesOfTheWarmUpAreNotRecorded(@TempDir Path folder) throws Exception {
     List<RecordedEvent> events =
-        recorded(folder, () -> new Warmup(SystemSources.ticker()).once(RedlockBuilder::warm));
+        recorded(folder, () -> new Warmup(Ticker.system()).once(RedlockBuilder::warm));
     for (RecordedEvent event : events) {
       assertFalse(event.getEventType().getName().startsWith("redlock."), event::toString);
     }

@@ -9,7 +9,7 @@ public final class RealTime {
   private RealTime() {}
 
   public static Ticker ticker() {
-    return SystemSources.ticker();
+    return Ticker.system();
   }
 
   /** A new one; close it. */
