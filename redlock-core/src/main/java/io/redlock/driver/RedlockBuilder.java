@@ -38,7 +38,7 @@ public final class RedlockBuilder implements RedlockSettings {
 
   private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
 
-  final List<LockNode> nodes;
+  List<LockNode> nodes = List.of();
   ThreadFactory losses = LibraryThread.named("redlock-losses");
   ThreadFactory others = LibraryThread.named("redlock-callbacks");
   long idleMillis = 1_000; // until such a thread ends
@@ -53,9 +53,8 @@ public final class RedlockBuilder implements RedlockSettings {
   private final SettingValues values = new SettingValues();
   private Supplier<String> ownerIds = SystemSources.ownerIds();
 
-  private RedlockBuilder(List<? extends LockNode> nodes) {
-    this.nodes = givenNodes(nodes);
-  }
+  /** Creates a builder with the default settings. Nothing starts before {@link #build()}. */
+  public RedlockBuilder() {}
 
   private static List<LockNode> givenNodes(List<? extends LockNode> nodes) {
     for (LockNode node : given(nodes, "nodes")) {
@@ -69,13 +68,14 @@ public final class RedlockBuilder implements RedlockSettings {
   }
 
   /**
-   * Returns a builder of a lock service over these nodes. Nothing starts before {@link #build()}.
+   * Sets the nodes.
    *
    * @param nodes one to fifteen independent masters, in the order in which results name them
-   * @return the builder
+   * @return this
    */
-  public static RedlockBuilder over(List<? extends LockNode> nodes) {
-    return new RedlockBuilder(nodes);
+  public RedlockBuilder over(List<? extends LockNode> nodes) {
+    this.nodes = givenNodes(nodes);
+    return this;
   }
 
   /**
@@ -91,10 +91,9 @@ public final class RedlockBuilder implements RedlockSettings {
     return this;
   }
 
-  /** Sets all that an adapter has collected in these values. Returns this. */
-  public RedlockBuilder settings(SettingValues settings) {
-    values.setAll(given(settings, "settings"));
-    return this;
+  /** Returns the values of its settings, which an adapter reads and sets as well. */
+  public SettingValues values() {
+    return values;
   }
 
   private <T> RedlockBuilder set(Setting<T> setting, T value) {
@@ -306,7 +305,7 @@ public final class RedlockBuilder implements RedlockSettings {
 
   /** Builds a service for the {@link Warmup}. */
   static Redlock warm(List<? extends LockNode> nodes) {
-    return new RedlockBuilder(nodes).callbackExecutor(Runnable::run).start();
+    return new RedlockBuilder().over(nodes).callbackExecutor(Runnable::run).start();
   }
 
   /** Builds the service without checks and log lines. */

@@ -56,11 +56,6 @@ public final class SettingValues {
     return typed.toString();
   }
 
-  /** Sets all that other values were given. */
-  public void setAll(SettingValues others) {
-    given.putAll(others.given);
-  }
-
   /** Returns why values are refused, each by itself. */
   public List<String> problems() {
     List<String> problems = new ArrayList<>();

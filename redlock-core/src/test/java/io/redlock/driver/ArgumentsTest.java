@@ -89,7 +89,7 @@ class ArgumentsTest {
     List<ScriptedNode> nodes = new ArrayList<>();
     nodes.add(null);
     NullPointerException node =
-        assertThrows(NullPointerException.class, () -> RedlockBuilder.over(nodes));
+        assertThrows(NullPointerException.class, () -> new RedlockBuilder().over(nodes));
     assertTrue(node.getMessage().startsWith("a node is null: "), node.getMessage());
   }
 
@@ -106,7 +106,7 @@ class ArgumentsTest {
     if (type == LeaseLock.class) {
       return bed.redlock.asLock(Bed.REQUEST.renewFor(Bed.TTL));
     }
-    return type == LeaseRequest.class ? Bed.REQUEST : RedlockBuilder.over(bed.nodes);
+    return type == LeaseRequest.class ? Bed.REQUEST : new RedlockBuilder().over(bed.nodes);
   }
 
   private static Object good(Class<?> type) {

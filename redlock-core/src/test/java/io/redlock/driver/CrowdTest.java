@@ -95,7 +95,8 @@ class CrowdTest {
   private final FakeTime time = new FakeTime();
   private final List<Node> nodes = List.of(new Node("a"), new Node("b"), new Node("c"));
   private final Redlock redlock =
-      RedlockBuilder.over(nodes)
+      new RedlockBuilder()
+          .over(nodes)
           .ticker(time)
           .scheduler(time)
           .random(new SplittableRandom(7))

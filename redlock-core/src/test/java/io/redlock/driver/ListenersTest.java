@@ -211,7 +211,8 @@ class ListenersTest {
     Bed bed = new Bed(3);
     bed.script(Bed::yes);
     try (Redlock redlock =
-        RedlockBuilder.over(List.<LockNode>copyOf(bed.nodes))
+        new RedlockBuilder()
+            .over(List.<LockNode>copyOf(bed.nodes))
             .callbackExecutor(Runnable::run)
             .ticker(bed.time)
             .scheduler(bed.time)

@@ -307,7 +307,8 @@ class QuorumRedlockTest {
     Duration patience = Duration.ofMinutes(25); // for a busy machine: real time
     QuorumRedlock redlock =
         (QuorumRedlock)
-            RedlockBuilder.over(bed.nodes)
+            new RedlockBuilder()
+                .over(bed.nodes)
                 .ticker(bed.time)
                 .scheduler(bed.time)
                 .callbackExecutor(Runnable::run)

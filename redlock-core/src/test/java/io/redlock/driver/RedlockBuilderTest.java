@@ -10,8 +10,6 @@ import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.Votes;
 import io.redlock.scenes.KeptLog;
-import io.redlock.settings.Setting;
-import io.redlock.settings.SettingValues;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import java.time.Duration;
@@ -41,7 +39,8 @@ class RedlockBuilderTest {
   }
 
   private static Redlock moving(FakeTime time, List<LockNode> present, List<LockNode> future) {
-    return RedlockBuilder.over(present)
+    return new RedlockBuilder()
+        .over(present)
         .movingTo(future)
         .ticker(time)
         .scheduler(time)
@@ -105,7 +104,7 @@ class RedlockBuilderTest {
   void nodesThatAreFewOrOfAnEvenNumberAreWarnedOf() {
     List<LockNode> six = nodes("a", "b", "c", "d", "e", "f");
     for (int size = 1; size <= six.size(); size++) {
-      RedlockBuilder.over(six.subList(0, size)).build().close();
+      new RedlockBuilder().over(six.subList(0, size)).build().close();
     }
     moving(new FakeTime(), six.subList(0, 3), six.subList(2, 4)).close();
     assertEquals(
@@ -128,7 +127,7 @@ class RedlockBuilderTest {
   void manyServicesInOneProcessAreWarnedOf() {
     List<Redlock> services = new ArrayList<>();
     for (int i = 0; i < 32; i++) {
-      services.add(RedlockBuilder.over(nodes("a", "b", "c")).build());
+      services.add(new RedlockBuilder().over(nodes("a", "b", "c")).build());
     }
     services.forEach(Redlock::close);
     assertEquals(
@@ -137,22 +136,11 @@ class RedlockBuilderTest {
   }
 
   @Test
-  void settingsAreTakenTogether() {
-    SettingValues values = new SettingValues();
-    values.set(Setting.KEY_PREFIX, "x:");
-    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
-    node.script(Bed::yes);
-    try (Redlock redlock = RedlockBuilder.over(List.of(node)).settings(values).build()) {
-      redlock.acquireAsync(Bed.REQUEST).join();
-    }
-    assertEquals(List.of("x:orders/42"), node.calls().get(0).request.names());
-  }
-
-  @Test
   void everyProblemIsReportedAtOnceAndNothingIsStarted() {
     List<String> journal = new ArrayList<>();
     RedlockBuilder builder =
-        RedlockBuilder.over(List.of(new ScriptedNode("a", journal)))
+        new RedlockBuilder()
+            .over(List.of(new ScriptedNode("a", journal)))
             .nodeTimeout(Duration.ZERO)
             .driftPerSecond(Duration.ofSeconds(2))
             .keyPrefix("redlock:");
@@ -169,7 +157,8 @@ class RedlockBuilderTest {
     ScriptedNode node = new ScriptedNode("a", journal);
     node.script(Bed::yes);
     try (Redlock redlock =
-        RedlockBuilder.over(List.of(node))
+        new RedlockBuilder()
+            .over(List.of(node))
             .ticker(time)
             .scheduler(time)
             .ownerIds(() -> "me")
@@ -190,7 +179,8 @@ class RedlockBuilderTest {
     ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
     node.script(Bed::yes);
     try (Redlock redlock =
-        RedlockBuilder.over(List.of(node))
+        new RedlockBuilder()
+            .over(List.of(node))
             .ticker(time)
             .scheduler(time)
             .callbackExecutor(Runnable::run)
@@ -208,7 +198,7 @@ class RedlockBuilderTest {
     ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
     node.script(Bed::yes);
     try (Redlock redlock =
-        RedlockBuilder.over(List.of(node)).ticker(time).scheduler(time).build()) {
+        new RedlockBuilder().over(List.of(node)).ticker(time).scheduler(time).build()) {
       Lease lease = redlock.tryAcquire(Bed.REQUEST).lease().orElseThrow();
       CompletableFuture<String> name = new CompletableFuture<>();
       lease.ended().thenRun(() -> name.complete(Thread.currentThread().getName()));
@@ -228,7 +218,8 @@ class RedlockBuilderTest {
           caller.complete(Thread.currentThread().getName());
           task.run();
         };
-    try (Redlock redlock = RedlockBuilder.over(List.of(node)).callbackExecutor(executor).build()) {
+    try (Redlock redlock =
+        new RedlockBuilder().over(List.of(node)).callbackExecutor(executor).build()) {
       redlock.acquireAsync(Bed.REQUEST);
       assertEquals("redlock-callbacks", caller.get(60, TimeUnit.SECONDS));
     }
@@ -236,7 +227,7 @@ class RedlockBuilderTest {
 
   @Test
   void nameThatNoLogCanPrintIsRefused() {
-    RedlockBuilder builder = RedlockBuilder.over(nodes("a", "b\n"));
+    RedlockBuilder builder = new RedlockBuilder().over(nodes("a", "b\n"));
     IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, builder::build);
     assertTrue(refused.getMessage().contains("has a name that no log can print"));
   }

@@ -179,7 +179,7 @@ class SettingsTest {
 
     private static RedlockBuilder over(String sets) {
       String[] names = sets.split(" to ");
-      RedlockBuilder builder = RedlockBuilder.over(nodes(names[0]));
+      RedlockBuilder builder = new RedlockBuilder().over(nodes(names[0]));
       return names.length == 1 ? builder : builder.movingTo(nodes(names[1]));
     }
 

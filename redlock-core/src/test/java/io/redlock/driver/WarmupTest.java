@@ -38,7 +38,8 @@ class WarmupTest {
 
   private Redlock observed(List<? extends LockNode> nodes) {
     built.incrementAndGet();
-    return RedlockBuilder.over(nodes)
+    return new RedlockBuilder()
+        .over(nodes)
         .nodeTimeout(Duration.ofSeconds(4)) // for a busy machine
         .listener(new Observer())
         .start();

@@ -14,7 +14,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
-import java.util.function.Consumer;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.util.Pool;
@@ -105,8 +104,6 @@ public final class JedisRedlock {
    * Not thread-safe; call {@link #build()} once.
    */
   public static final class Builder implements RedlockSettings {
-
-    private static final String LEAVE_OUT = "give a value, or leave the call out for the default";
 
     private final DeploymentSettings deployment = new DeploymentSettings();
 
@@ -289,26 +286,25 @@ public final class JedisRedlock {
 
     @Override
     public Builder retryStrategy(RetryStrategy retryStrategy) {
-      DeploymentSettings.given(retryStrategy, "retryStrategy", LEAVE_OUT);
-      return core(builder -> builder.retryStrategy(retryStrategy));
+      deployment.core().retryStrategy(retryStrategy);
+      return this;
     }
 
     @Override
     public Builder listener(RedlockListener listener) {
-      DeploymentSettings.given(listener, "listener", LEAVE_OUT);
-      return core(builder -> builder.listener(listener));
+      deployment.core().listener(listener);
+      return this;
     }
 
     @Override
     public Builder callbackExecutor(Executor callbackExecutor) {
-      DeploymentSettings.given(callbackExecutor, "callbackExecutor", LEAVE_OUT);
-      return core(builder -> builder.callbackExecutor(callbackExecutor));
+      deployment.core().callbackExecutor(callbackExecutor);
+      return this;
     }
 
-    /** Passes on a setting that only tests need: clocks, the scheduler, the nodes. */
-    Builder core(Consumer<RedlockBuilder> setting) {
-      deployment.core(setting);
-      return this;
+    /** Returns what has the settings that only tests need: clocks, the scheduler, the nodes. */
+    RedlockBuilder core() {
+      return deployment.core();
     }
 
     /**

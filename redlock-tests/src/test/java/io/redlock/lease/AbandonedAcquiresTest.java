@@ -9,13 +9,14 @@ import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.driver.CoreBuilder;
+import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.JedisCore;
+import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.lane.TestLanes;
 import io.redlock.spi.LockNode;
 import io.redlock.testbed.Await;
 import io.redlock.testkit.Together;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -51,21 +52,16 @@ class AbandonedAcquiresTest {
   @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private final CountingScheduler scheduler = new CountingScheduler();
-  private final List<LockNode> lanes = new ArrayList<>();
 
   @Test
   void tenThousandAbandonedCallsLeaveNoKeyNoTimerNoThreadAndNothingQueued() throws Exception {
     long seed = Long.getLong("redlock.seed", System.nanoTime());
     System.out.println("abandoned acquires: -Dredlock.seed=" + seed);
     long threadsBefore = Threads.count();
-    Redlock redlock =
-        masters.open(
-            JedisCore.with(
-                masters.settings(),
-                core -> {
-                  core.scheduler(scheduler);
-                  lanes.addAll(CoreBuilder.nodes(core));
-                }));
+    JedisRedlock.Builder settings = masters.settings();
+    RedlockBuilder core = JedisCore.of(settings).scheduler(scheduler);
+    Redlock redlock = masters.open(settings);
+    List<LockNode> lanes = CoreBuilder.nodes(core);
     Await.until("nothing but one ping a node is to be done", () -> scheduler.pending() == 5);
     Set<Thread> threads = Threads.ofLockServices();
 

@@ -76,7 +76,8 @@ final class SimClient {
       Supplier<String> ownerIds =
           parts.ownerIds.apply(() -> processName + "#" + Long.toHexString(random.nextLong()));
       RedlockBuilder builder =
-          RedlockBuilder.over(known == Masters.BOTH ? of(quorum.present(), nodes) : nodes)
+          new RedlockBuilder()
+              .over(known == Masters.BOTH ? of(quorum.present(), nodes) : nodes)
               .nodeTimeout(Duration.ofNanos(plan.nodeTimeoutNanos))
               .maxTtl(plan.maxTtl())
               .driftPerSecond(Duration.ofNanos(plan.driftPartsPerMillion * 1_000))

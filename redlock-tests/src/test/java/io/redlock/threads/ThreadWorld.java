@@ -78,7 +78,8 @@ final class ThreadWorld {
             super.start(ticker, scheduler, observer);
           }
         };
-    return RedlockBuilder.over(List.of(node))
+    return new RedlockBuilder()
+        .over(List.of(node))
         .callbackExecutor(service == 0 ? Runnable::run : callbacks::add)
         .ticker(ticker)
         .scheduler(time)

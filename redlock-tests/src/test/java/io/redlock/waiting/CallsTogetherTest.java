@@ -106,7 +106,8 @@ class CallsTogetherTest {
           nodes.add(nodes.size() < dead ? node : new DistantNode(node, time, way));
         }
         services.add(
-            RedlockBuilder.over(nodes)
+            new RedlockBuilder()
+                .over(nodes)
                 .callbackExecutor(Runnable::run)
                 .ticker(time.ticker())
                 .scheduler(time)

@@ -41,7 +41,7 @@ class PassingTest {
     for (String name : List.of("a", "b", "c")) {
       nodes.add(new InMemoryNode(name, new InMemoryServer(ticker)));
     }
-    return RedlockBuilder.over(nodes).ticker(ticker).listener(new Blocking()).build();
+    return new RedlockBuilder().over(nodes).ticker(ticker).listener(new Blocking()).build();
   }
 
   /** Blocks in whatever it hears of leases. */

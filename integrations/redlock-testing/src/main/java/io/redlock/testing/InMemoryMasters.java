@@ -102,7 +102,8 @@ public final class InMemoryMasters implements AutoCloseable {
       }
       nodes.add(node);
     }
-    RedlockBuilder builder = RedlockBuilder.over(nodes).holder("client-" + (clients.size() + 1));
+    RedlockBuilder builder =
+        new RedlockBuilder().over(nodes).holder("client-" + (clients.size() + 1));
     if (virtual != null) {
       builder.callbackExecutor(Runnable::run);
     }

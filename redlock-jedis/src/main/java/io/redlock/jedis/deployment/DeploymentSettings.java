@@ -74,9 +74,9 @@ public final class DeploymentSettings {
 
   private final List<Master> masters = new ArrayList<>();
   private final List<Master> future = new ArrayList<>();
-  private final List<Consumer<RedlockBuilder>> passedOn = new ArrayList<>();
   private final List<String> misread = new ArrayList<>();
-  private final SettingValues values = new SettingValues();
+  private final RedlockBuilder core = new RedlockBuilder();
+  private final SettingValues values = core.values();
   private boolean observes;
   private @Nullable JedisClientConfig clientConfig;
 
@@ -142,9 +142,9 @@ public final class DeploymentSettings {
     observes = true;
   }
 
-  /** Passes a setting on to the core. */
-  public void core(Consumer<RedlockBuilder> setting) {
-    passedOn.add(setting);
+  /** Returns the builder of the lock service, which has the settings that are no values. */
+  public RedlockBuilder core() {
+    return core;
   }
 
   /**
@@ -154,7 +154,7 @@ public final class DeploymentSettings {
    */
   public Redlock build() {
     Checked checked = check("cannot connect");
-    Redlock redlock = checked.builder.build();
+    Redlock redlock = core.build();
     awaitFirstContact(
         checked.lanes, checked.settings.nodeTimeoutNanos() * FIRST_CONTACT_NODE_TIMEOUTS);
     return redlock;
@@ -353,9 +353,8 @@ public final class DeploymentSettings {
                 Setting.RESTART_GUARD));
   }
 
-  /** A valid configuration: lanes and a builder that are not yet started. */
-  private record Checked(
-      LaneSettings settings, Survey survey, List<NodeLane> lanes, RedlockBuilder builder) {}
+  /** A valid configuration: lanes that are not yet started. */
+  private record Checked(LaneSettings settings, Survey survey, List<NodeLane> lanes) {}
 
   private Checked check(String what) {
     List<String> faults = new ArrayList<>(misread);
@@ -383,21 +382,19 @@ public final class DeploymentSettings {
     List<String> moved = masters(future, probed, settings, faults);
     Quorum quorum = Quorum.of(present, moved);
     List<NodeLane> lanes = lanes(probed, quorum, settings);
-    RedlockBuilder builder =
-        RedlockBuilder.over(named(present, lanes)).settings(values).holder(holder());
-    passedOn.forEach(setting -> setting.accept(builder));
+    core.over(named(present, lanes)).holder(holder());
     if (!future.isEmpty()) {
-      builder.movingTo(named(moved, lanes));
+      core.movingTo(named(moved, lanes));
       if (!isGuarded()) {
         faults.add("movingTo needs the restart guard: leave restartGuard(false) out");
       }
     }
-    faults.addAll(builder.problems());
+    faults.addAll(core.problems());
     if (!faults.isEmpty()) {
       lanes.forEach(NodeLane::close);
       throw new IllegalArgumentException(what + ": " + String.join("; ", faults));
     }
-    return new Checked(settings, survey(probed, quorum, settings), lanes, builder);
+    return new Checked(settings, survey(probed, quorum, settings), lanes);
   }
 
   /** Returns the lanes of these names, in their order; a name that repeats is reported later. */

@@ -51,10 +51,11 @@ public record ClientSettings(
   Redlock build(RedlockListener listener) {
     if (variant == Variant.RELEASES_WHERE_GRANTED) {
       RedlockBuilder core =
-          RedlockBuilder.over(
-              TestLanes.of(addresses, links(), nodeTimeout, maxTtl, skew).stream()
-                  .map(ReleasesWhereGranted::new)
-                  .toList());
+          new RedlockBuilder()
+              .over(
+                  TestLanes.of(addresses, links(), nodeTimeout, maxTtl, skew).stream()
+                      .map(ReleasesWhereGranted::new)
+                      .toList());
       return core.nodeTimeout(nodeTimeout)
           .maxTtl(maxTtl)
           .clockSkew(skew)
@@ -74,7 +75,7 @@ public record ClientSettings(
     addresses.forEach(builder::node);
     movingTo.forEach(builder::movingTo);
     if (variant == Variant.REUSES_OWNER_IDS) {
-      JedisCore.with(builder, core -> core.ownerIds(() -> "always-" + name));
+      JedisCore.of(builder).ownerIds(() -> "always-" + name);
     }
     return builder.build();
   }
