@@ -177,7 +177,7 @@ final class QuorumRedlock implements Redlock {
     if (request.isShared()) {
       throw new IllegalArgumentException("its read lock is shared anyway: leave shared() out");
     }
-    return new ReadWriteLease(lock(request.fair().shared()), lock(request.fair()));
+    return new ReentrantLease.Both(lock(request.fair().shared()), lock(request.fair()));
   }
 
   private void checkLock(LeaseRequest request) {

@@ -3,6 +3,7 @@ package io.redlock.driver;
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseLock;
+import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
 import io.redlock.text.Brief;
 import java.time.Duration;
@@ -42,6 +43,16 @@ final class ReentrantLease implements LeaseLock {
       if (held.get().isEmpty()) {
         held.remove();
       }
+    }
+  }
+
+  /** Two locks on one resource. */
+  record Both(ReentrantLease readLock, ReentrantLease writeLock) implements LeaseReadWriteLock {
+
+    /** For example {@code read lock and write lock on catalog for 10s, renewed for 5m, fair}. */
+    @Override
+    public String toString() {
+      return "read lock and write " + writeLock;
     }
   }
 

@@ -7,6 +7,7 @@ import io.redlock.Votes.Vote;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
+import io.redlock.spi.StatusOfNode;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
@@ -91,12 +92,8 @@ final class ReplyText {
             ? Optional.empty()
             : Optional.of(Duration.ofMillis(millis)),
         reply.kind() == NodeReply.Kind.HELD || reply.kind() == NodeReply.Kind.RELEASED
-            ? named(reply.detail())
+            ? StatusOfNode.ifAny(reply.detail())
             : Optional.empty());
-  }
-
-  private static Optional<String> named(String label) {
-    return label.isEmpty() ? Optional.empty() : Optional.of(label);
   }
 
   /** Returns the answer of a node to an inspection. */
@@ -117,7 +114,7 @@ final class ReplyText {
         answered.node(),
         known == null ? Answer.NONE : answer,
         known == null ? why : what + queue + doubt,
-        owner.flatMap(id -> named(HolderLabel.of(id))),
+        owner.flatMap(id -> StatusOfNode.ifAny(HolderLabel.of(id))),
         owner.map(HolderLabel::owner),
         InspectedNode.positive(owner.map(HolderLabel::token).orElse(0L)),
         owner.isEmpty() || report.remainingMillis() < 0
@@ -133,7 +130,7 @@ final class ReplyText {
   private static Inspection.Reader reader(NodeReport.Reader reader) {
     return new Inspection.Reader(
         reader.owner(),
-        named(HolderLabel.of(reader.owner())),
+        StatusOfNode.ifAny(HolderLabel.of(reader.owner())),
         Duration.ofMillis(Math.max(0, reader.remainingMillis())));
   }
 
