@@ -478,8 +478,11 @@ final class AcquireCall extends LocalQueue.Waiter {
     synchronized (this) {
       if (choice != null) {
         choice.begin(state.plan(), context.queues::isLeased, context.ticker.monotonicNanos());
-        looks = choice.next() == NameChoice.Step.LOOK;
+        looks = choice.looks();
         isLooking = looks;
+        if (!looks) {
+          choice.choose();
+        }
         resources = Collections.singleton(choice.current());
         wanted = looks ? choice.keysToLookAt() : List.of(choice.currentKey());
       }

@@ -26,16 +26,6 @@ final class NameChoice {
     TAKEN
   }
 
-  /** The next step of a pass. */
-  enum Step {
-    /** Try {@link #current()}. */
-    TRY,
-    /** Look at the names of {@link #keysToLookAt}. */
-    LOOK,
-    /** All names have been found taken. */
-    OVER
-  }
-
   private final List<String> resources;
   private final List<String> keys;
   private final RandomGenerator random;
@@ -99,25 +89,27 @@ final class NameChoice {
     order.addAll(takenHere);
   }
 
-  /** Returns the next step of the pass. */
-  Step next() {
-    int free = first(Name.FREE);
-    if (free < 0 && looksFirst && toLookAt().size() > 1) {
-      return Step.LOOK;
-    }
-    int unknown = free >= 0 ? free : first(Name.UNKNOWN);
-    int next = unknown >= 0 ? unknown : first(Name.DOUBTFUL);
-    if (next < 0) {
-      return Step.OVER;
-    }
-    current = next;
-    looksFirst = true;
-    return Step.TRY;
+  /** Returns true if the names of {@link #keysToLookAt} are to be looked at next. */
+  boolean looks() {
+    return looksFirst && first(Name.FREE) < 0 && toLookAt().size() > 1;
   }
 
-  /** Returns true if the pass has no next step, or no time for it. */
+  /** Chooses the name to try next. */
+  void choose() {
+    current = next();
+    looksFirst = true;
+  }
+
+  /** Returns the name to try next; −1 if all have been found taken. */
+  private int next() {
+    int free = first(Name.FREE);
+    int unknown = free >= 0 ? free : first(Name.UNKNOWN);
+    return unknown >= 0 ? unknown : first(Name.DOUBTFUL);
+  }
+
+  /** Returns true if all names have been found taken, or no time is left in the pass. */
   boolean isOver(long nowNanos) {
-    return next() == Step.OVER || nowNanos - beganNanos > passNanos;
+    return next() < 0 || nowNanos - beganNanos > passNanos;
   }
 
   private int first(Name state) {
@@ -129,12 +121,12 @@ final class NameChoice {
     return -1;
   }
 
-  /** Returns the name to try. */
+  /** Returns the name that was chosen. */
   String current() {
     return resources.get(current);
   }
 
-  /** Returns the key of the name to try. */
+  /** Returns the key of the name that was chosen. */
   String currentKey() {
     return keys.get(current);
   }

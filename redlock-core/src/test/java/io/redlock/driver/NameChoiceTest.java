@@ -41,7 +41,7 @@ class NameChoiceTest {
     for (int i = 0; i < 100; i++) {
       NameChoice choice = choice(4, random);
       choice.begin(1, "app:n2"::equals, 0);
-      choice.next();
+      choice.choose();
       first.add(choice.current());
     }
     assertEquals(Set.of("n0", "n1", "n3"), first);
@@ -79,18 +79,16 @@ class NameChoiceTest {
     }
 
     private String step() {
-      return switch (choice.next()) {
-        case TRY -> {
-          assertEquals("app:" + choice.current(), choice.currentKey());
-          yield "try " + choice.current();
-        }
-        case LOOK -> {
-          List<String> names = choice.keysToLookAt().stream().map(Life::name).toList();
-          yield "look at "
-              + (names.size() > 10 ? names.size() + " names" : String.join(" ", names));
-        }
-        case OVER -> "over";
-      };
+      if (choice.looks()) {
+        List<String> names = choice.keysToLookAt().stream().map(Life::name).toList();
+        return "look at " + (names.size() > 10 ? names.size() + " names" : String.join(" ", names));
+      }
+      if (choice.isOver(nowNanos)) {
+        return "over";
+      }
+      choice.choose();
+      assertEquals("app:" + choice.current(), choice.currentKey());
+      return "try " + choice.current();
     }
 
     /**
