@@ -74,7 +74,7 @@ class SimCommandTest {
     InMemoryServer server = new InMemoryServer(new NodeModel(SKEW_MICROS, 600_000), ticker);
     RandomRequests random = new RandomRequests(seed, server, SKEW_MICROS);
     Set<String> said = new TreeSet<>();
-    for (int i = 0; i < REQUESTS; i++) {
+    for (int i = 0; i < REQUESTS || i < 10 * REQUESTS && !said.containsAll(ALL); i++) {
       ticker.advance(random.pause());
       if (random.percent(5)) {
         server.setStanding(
