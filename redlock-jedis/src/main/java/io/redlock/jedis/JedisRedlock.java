@@ -124,8 +124,9 @@ public final class JedisRedlock {
      * Adds a master that is reached through a user-supplied pool. The lock service does not close
      * the pool, and bounds neither the replies nor the time to connect: a master that lies about
      * the size of a reply can exhaust the heap. It keeps one connection for as long as that is
-     * healthy, and a second one while fair requests wait. It asks each connection for its database
-     * ({@code CLIENT INFO}, Redis 6.2 or newer); the node is misconfigured if that is not 0.
+     * healthy, changes it to RESP3, and returns it as broken. It asks each connection for its
+     * database ({@code CLIENT INFO}, Redis 6.2 or newer); the node is misconfigured if that is not
+     * 0.
      *
      * @param name the node's name in results and logs
      * @param pool connections to database 0 of one master

@@ -63,8 +63,13 @@ final class BrokenWires {
     }
 
     @Override
-    public void end(boolean isWhole) {
-      wire().end(isWhole);
+    public boolean takesMessages() {
+      return wire().takesMessages();
+    }
+
+    @Override
+    public void end() {
+      wire().end();
     }
   }
 
@@ -98,7 +103,7 @@ final class BrokenWires {
                 try {
                   flush();
                 } catch (JedisConnectionException e) {
-                  end(false);
+                  end();
                 }
               }
             });

@@ -384,7 +384,7 @@ final class Chaos {
     SimClient.Life life = client.life();
     if (life != null) {
       SimNode lane = life.lanes.get(random.nextInt(life.lanes.size()));
-      action.accept(random.percent(90) ? lane.socket() : lane.wakes());
+      action.accept(lane.socket());
     }
   }
 

@@ -265,7 +265,7 @@ class CheckerTest {
       switch (command) {
         case "connect" -> socket = socket(a);
         case "watch" -> {
-          SimNode node = new SimNode(new Blind("n0"), socket, socket(a), scheduler -> scheduler);
+          SimNode node = new SimNode(new Blind("n0"), socket, scheduler -> scheduler);
           node.start(a, new SimScheduler(a), status -> {});
         }
         default -> socket.audited(command.equals("audit-fails"));
@@ -275,7 +275,7 @@ class CheckerTest {
     private SimSocket socket(SimProcess process) {
       SimRandom random = new SimRandom(1);
       SimLink link = new SimLink(world, random, SimPlan.MILLI);
-      return new SimSocket("lane", new SimServer(world), link, process, random);
+      return new SimSocket(new SimServer(world), link, process, random);
     }
 
     private void work(String[] words) {

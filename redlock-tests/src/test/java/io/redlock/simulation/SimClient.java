@@ -125,13 +125,11 @@ final class SimClient {
               plan.retentionMillis,
               plan.skewMicros);
       for (SimServer server : known) {
-        SimSocket socket = socket("lane", server);
-        SimSocket wakes = socket("wakes", server);
+        SimSocket socket = new SimSocket(server, links.get(server.index), process, random);
         LockNode lane =
             new NodeLane(
                 server.toString(),
                 parts.dialer.apply(socket),
-                wakes,
                 encoder,
                 settings,
                 new NodeTrust(
@@ -141,13 +139,8 @@ final class SimClient {
             new SimNode(
                 parts.lane.apply(lane, process),
                 socket,
-                wakes,
                 given -> parts.laneScheduler.apply(scheduler.ofLanes())));
       }
-    }
-
-    private SimSocket socket(String purpose, SimServer server) {
-      return new SimSocket(purpose, server, links.get(server.index), process, random);
     }
 
     private Executor callbacks() {

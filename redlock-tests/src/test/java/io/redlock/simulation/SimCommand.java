@@ -85,7 +85,7 @@ record SimCommand(
     return switch (name) {
       case "EVAL" -> script(name, withText(words.get(1)), false, words);
       case "EVALSHA" -> script(name, BY_DIGEST.get(text(words.get(1))), true, words);
-      case "SUBSCRIBE", "UNSUBSCRIBE" -> plain(Step.SUBSCRIBE, name, words);
+      case "SUBSCRIBE" -> plain(Step.SUBSCRIBE, name, words);
       default -> plain(Step.OTHER, name, words);
     };
   }

@@ -192,14 +192,16 @@ final class SimConnection implements Wire {
   }
 
   @Override
-  public void end(boolean isWhole) {
+  public boolean takesMessages() {
+    return true;
+  }
+
+  @Override
+  public void end() {
     if (isEnded) {
       return;
     }
     isEnded = true;
-    if (isWhole && !unanswered.isEmpty()) {
-      socket.checks.violated(() -> socket + " is called whole, but owes " + unanswered);
-    }
     requests.keepFirst(socket.partOf(requests.onTheWay()));
     socket.server.disconnected(this);
     socket.world.after(

@@ -24,7 +24,6 @@ final class SimNode extends ForwardingNode {
 
   private final LockNode lane;
   private final SimSocket socket;
-  private final SimSocket wakes;
   private final SimProcess process;
   private final SimWorld world;
   private final SimPlan plan;
@@ -34,11 +33,10 @@ final class SimNode extends ForwardingNode {
   private int open;
   private boolean isClosed;
 
-  SimNode(LockNode lane, SimSocket socket, SimSocket wakes, UnaryOperator<Scheduler> schedulers) {
+  SimNode(LockNode lane, SimSocket socket, UnaryOperator<Scheduler> schedulers) {
     super(lane);
     this.lane = lane;
     this.socket = socket;
-    this.wakes = wakes;
     this.schedulers = schedulers;
     process = socket.process;
     world = socket.world;
@@ -51,14 +49,9 @@ final class SimNode extends ForwardingNode {
     return index;
   }
 
-  /** What carries its requests. */
+  /** What carries its requests and wake-ups. */
   SimSocket socket() {
     return socket;
-  }
-
-  /** What carries its wake-ups. */
-  SimSocket wakes() {
-    return wakes;
   }
 
   /** Requests that have not been answered. */
@@ -69,7 +62,6 @@ final class SimNode extends ForwardingNode {
   /** The process is gone. */
   void orphan() {
     socket.orphan();
-    wakes.orphan();
   }
 
   @Override

@@ -226,7 +226,7 @@ final class SimServer {
     Object answer =
         switch (command.name()) {
           case "EVAL", "EVALSHA" -> script(connection, command);
-          case "SUBSCRIBE", "UNSUBSCRIBE" -> subscription(connection, command);
+          case "SUBSCRIBE" -> subscription(connection, command);
           case "PING" -> SimCommand.bytes("PONG");
           case "CLIENT" -> SimCommand.bytes("OK");
           default -> SimCommand.error("ERR unknown command '" + command.name() + "'");
@@ -273,19 +273,11 @@ final class SimServer {
   }
 
   private Object subscription(SimConnection connection, SimCommand command) {
-    String channel = command.arguments().isEmpty() ? "" : command.arguments().get(0);
-    boolean begins = command.name().equals("SUBSCRIBE");
-    if (begins) {
-      List<SimConnection> of = subscribers.computeIfAbsent(channel, c -> new ArrayList<>());
-      of.remove(connection);
-      of.add(connection);
-    } else {
-      subscribers.values().forEach(of -> of.remove(connection));
-    }
-    return List.of(
-        SimCommand.bytes(begins ? "subscribe" : "unsubscribe"),
-        SimCommand.bytes(channel),
-        begins ? 1L : 0L);
+    String channel = command.arguments().get(0);
+    List<SimConnection> of = subscribers.computeIfAbsent(channel, c -> new ArrayList<>());
+    of.remove(connection);
+    of.add(connection);
+    return List.of(SimCommand.bytes("subscribe"), SimCommand.bytes(channel), 1L);
   }
 
   private void wake(String waiter) {

@@ -4,7 +4,7 @@ import io.redlock.jedis.lane.Dialer;
 import java.util.function.ObjIntConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the connections of one lane, or of its wake listener, and lets faults strike them. */
+/** Makes the connections of one lane, and lets faults strike them. */
 final class SimSocket implements Dialer {
 
   /** So soon a machine notices that a connection of its own is over. */
@@ -18,7 +18,6 @@ final class SimSocket implements Dialer {
   final SimRandom random;
   final Adversary adversary;
   final LaneChecks checks;
-  private final String purpose;
   private final SimPlan plan;
   private final SimLink link;
   private final SimProcess.Strand[] readers; // of one connection and the next
@@ -29,8 +28,7 @@ final class SimSocket implements Dialer {
   private long auditedNanos = NEVER; // and says what it is
   private long auditAnsweredNanos = NEVER; // by an error perhaps
 
-  SimSocket(String purpose, SimServer server, SimLink link, SimProcess process, SimRandom random) {
-    this.purpose = purpose;
+  SimSocket(SimServer server, SimLink link, SimProcess process, SimRandom random) {
     this.server = server;
     this.link = link;
     this.process = process;
@@ -162,6 +160,6 @@ final class SimSocket implements Dialer {
 
   @Override
   public String toString() {
-    return process + "'s " + purpose + " to " + server;
+    return process + "'s lane to " + server;
   }
 }

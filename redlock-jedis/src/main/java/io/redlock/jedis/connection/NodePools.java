@@ -32,9 +32,6 @@ import redis.clients.jedis.util.Pool;
 /** Opens the connection pools of lanes, and takes connections from them. */
 public final class NodePools {
 
-  /** One connection for the lane, and one for wake-ups. */
-  private static final int CONNECTIONS = 2;
-
   /** Finds the database in the answer to CLIENT INFO. */
   private static final Pattern DATABASE = Pattern.compile("(?:^|\\s)db=(\\d+)");
 
@@ -111,7 +108,7 @@ public final class NodePools {
     JedisClientConfig given = base == null ? byDefault(millis) : base;
     GenericObjectPoolConfig<Connection> pool = new GenericObjectPoolConfig<>();
     pool.setMaxTotal(-1); // lanes bound it; a pool short of memory counts what it never lent
-    pool.setMaxIdle(CONNECTIONS); // less would close and open connections all the time
+    pool.setMaxIdle(1);
     pool.setMaxWait(patience);
     pool.setJmxEnabled(false);
     pool.setEvictionPolicy(new DefaultEvictionPolicy<>()); // by name a native image has none

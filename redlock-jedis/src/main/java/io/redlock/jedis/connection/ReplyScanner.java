@@ -32,6 +32,7 @@ final class ReplyScanner {
   private final long[] left = new long[DEPTH]; // items of the lists that are open
   private int depth;
   private long replies;
+  private boolean isPush; // what has begun, which is no reply
   private long items; // of this reply
   private long totalBytes; // of this reply
   private long skipped; // bytes of a text that have not arrived
@@ -72,6 +73,7 @@ final class ReplyScanner {
     boolean isKnown = (TEXTS + LISTS + LINES).indexOf(first) >= 0;
     require(isKnown || replies == 0, "a reply of unknown type");
     isRefused = !isKnown;
+    isPush = depth == 0 ? first == '>' : isPush;
     type = first;
     isInLine = true;
     isNegative = false;
@@ -132,7 +134,7 @@ final class ReplyScanner {
       depth--;
     }
     if (depth == 0) {
-      replies++;
+      replies += isPush ? 0 : 1;
       items = 0;
       totalBytes = 0;
     }

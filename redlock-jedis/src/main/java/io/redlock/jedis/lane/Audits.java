@@ -131,7 +131,7 @@ final class Audits {
     if (reply instanceof JedisDataException error) {
       made = hindered(error);
     } else {
-      NodeAudit told = AuditCall.parse(reply, audit.invocation);
+      NodeAudit told = AuditCall.parse(reply, audit.invocation());
       if (told == null) {
         return Answer.FOREIGN;
       }

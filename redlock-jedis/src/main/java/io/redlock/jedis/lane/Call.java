@@ -8,12 +8,14 @@ import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.spi.LockNode.ReplyHandler;
 import io.redlock.spi.NodeReply;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 
 /**
  * A command on its way through a lane: a request of the lock service, or a command of the lane
- * itself. All fields are guarded by the lane, unless a comment says otherwise.
+ * itself, which is an audit or a {@link Wakes.Subscription}. All fields are guarded by the lane,
+ * unless a comment says otherwise.
  */
 class Call {
 
@@ -25,7 +27,7 @@ class Call {
     OVER
   }
 
-  final Invocation invocation;
+  private final @Nullable Invocation invocation; // null for a subscription
 
   /** The time at which the call was queued or, once it was sent, the time at which it was sent. */
   long sinceNanos;
@@ -39,20 +41,27 @@ class Call {
   @Nullable Call next; // in its queue
 
   private final int slot;
-  private final @Nullable ReplyHandler handler; // null for an audit
+  private final @Nullable ReplyHandler handler; // null for a command of the lane
   private @Nullable NodeReply answer;
 
   /**
-   * @param handler receives the answer; null for an audit
+   * @param invocation the script and its arguments; null for a subscription
+   * @param handler receives the answer; null for a command of the lane
    */
-  Call(Invocation invocation, int slot, @Nullable ReplyHandler handler) {
+  Call(@Nullable Invocation invocation, int slot, @Nullable ReplyHandler handler) {
     this.invocation = invocation;
     this.slot = slot;
     this.handler = handler;
   }
 
-  Script script() {
-    return invocation.script;
+  /** Returns the script and its arguments, which all calls but a subscription have. */
+  Invocation invocation() {
+    return Objects.requireNonNull(invocation, "a subscription calls no script");
+  }
+
+  /** Returns the script; null for a subscription. */
+  @Nullable Script script() {
+    return invocation == null ? null : invocation.script;
   }
 
   boolean isAudit() {
@@ -60,7 +69,7 @@ class Call {
   }
 
   boolean isRelease() {
-    return script().isRelease();
+    return invocation != null && invocation().script.isRelease();
   }
 
   /** Returns true if it only asks for the state of names, which can wait. */
@@ -70,7 +79,8 @@ class Call {
 
   /** Returns the approximate size of the command in a socket's buffer. */
   int bytes() {
-    return byText ? invocation.bytes + script().text.getRaw().length : invocation.bytes;
+    int bytes = invocation().bytes;
+    return byText ? bytes + invocation().script.text.getRaw().length : bytes;
   }
 
   /**
@@ -80,7 +90,7 @@ class Call {
    * @param guard for scripts that compare birth marks
    */
   CommandArguments command(ScriptCommand reused, Guard guard) {
-    return byText ? reused.byText(invocation, guard) : reused.bySha(invocation, guard);
+    return byText ? reused.byText(invocation(), guard) : reused.bySha(invocation(), guard);
   }
 
   /**

@@ -14,6 +14,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
@@ -128,7 +130,7 @@ public final class JedisDialer implements Dialer {
     ConnectingThread.mayConnect(true);
     try {
       leased = NodePools.lease(pool, ownsPool);
-      wire = new SocketWire(leased);
+      wire = new SocketWire(leased, speaksResp3(leased));
       return wire;
     } finally {
       if (leased != null && wire == null) { // no memory: the pool would always count it
@@ -138,7 +140,22 @@ public final class JedisDialer implements Dialer {
     }
   }
 
-  /** Returns the connection to the pool, which replaces a broken one at once. */
+  /** Changes to RESP3. Returns false if the server refuses that, as a proxy may. */
+  private static boolean speaksResp3(Connection connection) {
+    try {
+      if (connection.getRedisProtocol() != RedisProtocol.RESP3) {
+        connection.executeCommand(new CommandArguments(Protocol.Command.HELLO).add("3"));
+      }
+      return true;
+    } catch (JedisDataException e) {
+      return false;
+    }
+  }
+
+  /**
+   * Returns the connection to the pool as broken: it may be subscribed, or speak another protocol
+   * than the pool's. The pool replaces it at once.
+   */
   private void giveBack(SocketWire wire) {
     if (connections.isShutdown()) {
       closePool(); // a closed pool makes no replacement
@@ -188,14 +205,13 @@ public final class JedisDialer implements Dialer {
   private final class SocketWire implements Wire {
     private final Connection connection;
     private final Thread reader = Thread.currentThread();
-    private final int pooledSoTimeoutMillis;
+    private final boolean takesMessages;
     private int buffered; // only for the writing thread
     private volatile boolean ended;
-    private volatile boolean whole;
 
-    SocketWire(Connection connection) {
+    SocketWire(Connection connection, boolean takesMessages) {
       this.connection = connection;
-      this.pooledSoTimeoutMillis = connection.getSoTimeout();
+      this.takesMessages = takesMessages;
       connection.setHandlingPool(null); // otherwise close() would return it to its pool
       connection.setSoTimeout(soTimeoutMillis);
     }
@@ -236,11 +252,14 @@ public final class JedisDialer implements Dialer {
     }
 
     @Override
-    public void end(boolean isWhole) {
-      boolean byReader = Thread.currentThread() == reader;
-      whole = isWhole && byReader;
+    public boolean takesMessages() {
+      return takesMessages;
+    }
+
+    @Override
+    public void end() {
       ended = true;
-      if (!byReader) {
+      if (Thread.currentThread() != reader) {
         // Ends the read or write that is under way. Has its own thread, because it may block.
         try {
           new LibraryThread(this::disconnect, threadName + "-closer").start();
@@ -269,13 +288,8 @@ public final class JedisDialer implements Dialer {
     }
 
     void giveBack() {
-      if (whole) {
-        connection.setSoTimeout(pooledSoTimeoutMillis);
-        pool.returnResource(connection);
-      } else {
-        connection.setBroken();
-        pool.returnBrokenResource(connection);
-      }
+      connection.setBroken();
+      pool.returnBrokenResource(connection);
     }
   }
 }

@@ -161,7 +161,7 @@ final class LaneCalls {
     unanswered.add(call);
     call.byText |= untold.remove(call.script());
     unansweredBytes += call.bytes();
-    unansweredNames += call.isLook() ? call.invocation.names() : 0;
+    unansweredNames += call.isLook() ? call.invocation().names() : 0;
     call.state = Call.State.SENT;
     call.sinceNanos = nowNanos;
   }
@@ -172,7 +172,7 @@ final class LaneCalls {
   void removeOldest(Call oldest) {
     unanswered.remove(oldest);
     unansweredBytes -= oldest.bytes();
-    unansweredNames -= oldest.isLook() ? oldest.invocation.names() : 0;
+    unansweredNames -= oldest.isLook() ? oldest.invocation().names() : 0;
   }
 
   /** Answers the sent requests, except releases; their late answers are still read. */

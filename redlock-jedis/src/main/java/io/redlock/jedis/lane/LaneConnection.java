@@ -11,6 +11,7 @@ import io.redlock.spi.NodeReport;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
@@ -77,6 +78,7 @@ final class LaneConnection {
   private final LaneHealth health;
   private final LaneCalls calls;
   private final Audits audits;
+  private final Wakes wakes;
   private final LaneTicks ticks;
   private final LaneShell shell;
   private final Consumer<Runnable> effects;
@@ -103,6 +105,7 @@ final class LaneConnection {
       LaneHealth health,
       LaneCalls calls,
       Audits audits,
+      Wakes wakes,
       LaneTicks ticks,
       LaneShell shell,
       Consumer<Runnable> effects,
@@ -112,6 +115,7 @@ final class LaneConnection {
     this.health = health;
     this.calls = calls;
     this.audits = audits;
+    this.wakes = wakes;
     this.ticks = ticks;
     this.shell = shell;
     this.effects = effects;
@@ -173,6 +177,7 @@ final class LaneConnection {
       audits.hasten(nowNanos); // there may be a quorum by now
     }
     calls.putReleasesFirst();
+    wakes.open(Objects.requireNonNull(batch).wire, nowNanos);
     effects.accept(shell::attempted);
   }
 
@@ -193,20 +198,10 @@ final class LaneConnection {
     }
   }
 
-  /** Ends the connection, so that it can be reused if everything was answered. */
-  void close() {
-    leave(calls.isIdle() && (batch == null || batch.isWritten));
-  }
-
   /** Gives the connection up. */
   void leave() {
-    leave(false);
-  }
-
-  private void leave(boolean isWhole) {
     if (batch != null) {
-      Wire wire = batch.wire;
-      effects.accept(() -> wire.end(isWhole));
+      effects.accept(batch.wire::end);
     }
     batch = null;
     open = false;
@@ -291,6 +286,9 @@ final class LaneConnection {
 
   /** Takes the next answer. Returns the call whose answer it decided; null if there is none. */
   @Nullable Call received(@Nullable Object reply, long nowNanos) {
+    if (wakes.heard(reply)) {
+      return null;
+    }
     silentSinceNanos = nowNanos;
     Call call = calls.oldest();
     if (call == null) {
@@ -311,7 +309,10 @@ final class LaneConnection {
     }
     Call decided = null;
     boolean inStep;
-    if (call.isAudit()) {
+    if (call instanceof Wakes.Subscription) {
+      inStep = wakes.answered(reply, nowNanos);
+      calls.removeOldest(call);
+    } else if (call.isAudit()) {
       inStep = audited(call, reply, nowNanos);
     } else {
       NodeReply answer = answer(reply, call, nowNanos);
@@ -339,30 +340,31 @@ final class LaneConnection {
     NodeReply answer =
         reply instanceof JedisDataException error
             ? ReplyMapper.error(error)
-            : ReplyMapper.reply(reply, call.invocation);
+            : ReplyMapper.reply(reply, call.invocation());
     if (answer == null) {
       return null;
     }
     answered = true;
+    Script script = call.invocation().script;
     if (answer.kind() == NodeReply.Kind.CLOCK && reply instanceof byte[] clockReply) {
       clock.learn(ReplyMapper.nodeMicros(clockReply), call.sinceNanos, nowNanos);
     } else if (answer.kind() == NodeReply.Kind.ABSTAIN) {
-      answer = abstention(call.script(), answer, nowNanos);
+      answer = abstention(script, answer, nowNanos);
     } else if (answer.report() != null) {
       NodeReport report = answer.report();
-      String doubt = doubt(call.script(), report.doubt(), nowNanos);
+      String doubt = doubt(script, report.doubt(), nowNanos);
       answer = NodeReply.inspected(report.doubted(doubt));
     } else if (answer.look() != null) {
       NodeLook look = answer.look();
-      answer = NodeReply.looked(look.doubted(doubt(call.script(), look.doubt(), nowNanos)));
+      answer = NodeReply.looked(look.doubted(doubt(script, look.doubt(), nowNanos)));
     }
     if (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT) {
-      String client = call.invocation.waitingClient();
+      String client = call.invocation().waitingClient();
       if (client != null) {
-        effects.accept(() -> shell.listen(client));
+        wakes.need(client, nowNanos);
       }
     }
-    health.answered(call.script(), answer, nowNanos - call.sinceNanos, nowNanos);
+    health.answered(script, answer, nowNanos - call.sinceNanos, nowNanos);
     return answer;
   }
 

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The machine itself decides when to connect, how long requests wait for that, and how the lane
  * ends. Its parts decide the rest: {@link LaneCalls}, {@link LaneConnection}, {@link Handshake},
- * {@link Audits}, {@link LaneHealth} and {@link LaneTicks}.
+ * {@link Audits}, {@link Wakes}, {@link LaneHealth} and {@link LaneTicks}.
  */
 final class LaneMachine implements MachineShell.Machine {
 
@@ -86,7 +86,17 @@ final class LaneMachine implements MachineShell.Machine {
     this.ticks = new LaneTicks(settings.watchNanos(), nowNanos);
     this.connection =
         new LaneConnection(
-            settings, trust, clock, health, calls, audits, ticks, shell, effects, this::abandon);
+            settings,
+            trust,
+            clock,
+            health,
+            calls,
+            audits,
+            new Wakes(node, observer, calls, reports),
+            ticks,
+            shell,
+            effects,
+            this::abandon);
   }
 
   // Queries of the shell.
@@ -123,7 +133,7 @@ final class LaneMachine implements MachineShell.Machine {
 
   /** Queues the call of a request, or answers it at once. Returns true if it is queued. */
   boolean enqueue(Call call, long nowNanos) {
-    NodeReply refusal = refusal(Objects.requireNonNull(call.invocation.request), nowNanos);
+    NodeReply refusal = refusal(Objects.requireNonNull(call.invocation().request), nowNanos);
     if (refusal != null) {
       calls.decide(call, refusal);
       return false;
@@ -160,7 +170,7 @@ final class LaneMachine implements MachineShell.Machine {
   @Override
   public void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING) {
-      effects.accept(() -> fresh.end(false));
+      effects.accept(() -> fresh.end());
       return;
     }
     phase = Phase.CONNECTED;
@@ -315,7 +325,7 @@ final class LaneMachine implements MachineShell.Machine {
     }
     phase = Phase.CLOSED;
     effects.accept(shell::closing); // first: a pool replaces a connection that is given up
-    connection.close();
+    connection.leave();
     health.closed(nowNanos);
     calls.answerSent(NodeReply.unknown("closed before the answer came"));
     calls.refuseAll(NodeReply.unreachable("closed"));

@@ -6,9 +6,6 @@ interface LaneShell {
   /** Begins to connect. */
   void dial();
 
-  /** Listens for the wake-up of a fair waiter of this client that was refused. */
-  void listen(String client);
-
   /** Notes that the first attempt to connect has succeeded or failed. */
   void attempted();
 

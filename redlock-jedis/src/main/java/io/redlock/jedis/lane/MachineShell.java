@@ -232,7 +232,7 @@ abstract class MachineShell<M extends MachineShell.Machine> {
       if (isTaken) {
         write(true);
       } else { // the step failed
-        fresh.end(false);
+        fresh.end();
       }
     }
 

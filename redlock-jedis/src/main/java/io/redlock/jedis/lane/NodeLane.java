@@ -45,7 +45,6 @@ public final class NodeLane implements LockNode {
 
   private final String name;
   private final Dialer dialer;
-  private final Dialer wakeDialer;
   private final RequestEncoder encoder;
   private final LaneSettings settings;
   private final NodeTrust trust;
@@ -58,22 +57,19 @@ public final class NodeLane implements LockNode {
   private volatile boolean stopping;
 
   /**
-   * @param dialer makes the connection for requests; closed with the lane
-   * @param wakeDialer makes the connection for wake-ups; closed with the lane
+   * @param dialer makes the connection; closed with the lane
    * @param trust judges the node's audits
    * @param random spreads the attempts to connect
    */
   public NodeLane(
       String name,
       Dialer dialer,
-      Dialer wakeDialer,
       RequestEncoder encoder,
       LaneSettings settings,
       NodeTrust trust,
       RandomGenerator random) {
     this.name = name;
     this.dialer = dialer;
-    this.wakeDialer = wakeDialer;
     this.encoder = encoder;
     this.settings = settings;
     this.trust = trust;
@@ -95,7 +91,6 @@ public final class NodeLane implements LockNode {
     return new NodeLane(
         name,
         new JedisDialer("redlock-lane-" + name, pool, ownsPool, settings),
-        new JedisDialer("redlock-wake-" + name, pool, ownsPool, settings),
         encoder,
         settings,
         trust,
@@ -115,11 +110,7 @@ public final class NodeLane implements LockNode {
         () ->
             scheduler.schedule(
                 () -> started.event((each, nowNanos) -> each.connection.told(nowNanos)), 0));
-    scheduler.watch(
-        () -> {
-          started.check();
-          started.wakes.check();
-        });
+    scheduler.watch(started::check);
     started.event(LaneMachine::start);
   }
 
@@ -139,7 +130,6 @@ public final class NodeLane implements LockNode {
   /** The parts that a lane has from its start on. */
   private final class Shell extends MachineShell<LaneMachine> implements LaneShell {
     private final LaneMachine machine;
-    final WakeListener wakes;
 
     Shell(Ticker ticker, Scheduler scheduler, Observer observer) {
       super(name + ": its lane", ticker, scheduler, dialer);
@@ -157,7 +147,6 @@ public final class NodeLane implements LockNode {
               this::add,
               inOrder::add,
               nowNanos);
-      wakes = new WakeListener(name, wakeDialer, settings, ticker, scheduler, observer);
     }
 
     @Override
@@ -276,35 +265,18 @@ public final class NodeLane implements LockNode {
     }
 
     @Override
-    public void listen(String client) {
-      wakes.need(client);
-    }
-
-    @Override
     public void attempted() {
       firstAttempt.countDown();
     }
 
     @Override
     public void closing() {
-      closeDialers();
+      dialer.close();
     }
 
     @Override
     public void closed() {
-      try {
-        wakes.close();
-      } finally {
-        hasEnded.complete(null);
-      }
-    }
-  }
-
-  private void closeDialers() {
-    try {
-      dialer.close();
-    } finally {
-      wakeDialer.close();
+      hasEnded.complete(null);
     }
   }
 
@@ -348,7 +320,7 @@ public final class NodeLane implements LockNode {
     stop();
     Shell started = shell;
     if (started == null) {
-      closeDialers();
+      dialer.close();
       return;
     }
     boolean interrupted = false;

@@ -24,12 +24,12 @@ public interface Wire {
    */
   void flush();
 
+  /** Returns true if the server can send messages between its answers (RESP3). */
+  boolean takesMessages();
+
   /**
    * Gives the connection up: {@link Dialer.Reader#lost} follows if it was not yet called. Neither
    * blocks nor throws. Any thread may call it.
-   *
-   * @param isWhole true if everything that was written has been answered, so that the connection
-   *     can be reused
    */
-  void end(boolean isWhole);
+  void end();
 }

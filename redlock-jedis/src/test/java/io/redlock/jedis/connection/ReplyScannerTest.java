@@ -1,6 +1,7 @@
 package io.redlock.jedis.connection;
 
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -47,6 +48,14 @@ class ReplyScannerTest {
     OutOfStep thrown =
         assertThrows(OutOfStep.class, () -> scanner.scan(bytes, 0, bytes.length, SMALL));
     assertTrue(thrown.getMessage().contains(what), thrown::getMessage);
+  }
+
+  @Test
+  void messageBetweenRepliesIsNone() throws OutOfStep {
+    byte[] bytes = bytes("*1;:1;>3;$1;a;$1;b;*1;:2;+OK;>0;");
+    ReplyScanner scanner = new ReplyScanner();
+    scanner.scan(bytes, 0, bytes.length, SMALL);
+    assertEquals(2, scanner.replies());
   }
 
   @Test

@@ -118,7 +118,7 @@ final class FakeNet implements Dialer {
     final Reader line;
     final List<List<String>> buffered = new ArrayList<>();
     final List<List<String>> due = new ArrayList<>();
-    final List<Boolean> ends = new ArrayList<>();
+    int ends;
 
     FakeWire(Reader line) {
       this.line = line;
@@ -128,7 +128,7 @@ final class FakeNet implements Dialer {
     public void write(CommandArguments command, int bytes) {
       everywhere.run();
       raise(writeThrows.getAndSet(null));
-      assertEquals(List.of(), ends, "nothing is written once it is given up");
+      assertEquals(0, ends, "nothing is written once it is given up");
       buffered.add(TestNode.words(command));
     }
 
@@ -142,9 +142,14 @@ final class FakeNet implements Dialer {
     }
 
     @Override
-    public void end(boolean isWhole) {
+    public boolean takesMessages() {
+      return true;
+    }
+
+    @Override
+    public void end() {
       everywhere.run();
-      ends.add(isWhole);
+      ends++;
       raise(endThrows.getAndSet(null));
     }
 
@@ -196,6 +201,9 @@ final class FakeNet implements Dialer {
   }
 
   Object reply(List<String> command, long wallMicros) {
+    if (command.get(0).equals("SUBSCRIBE")) {
+      return TestNode.texts("subscribe", command.get(1), "1");
+    }
     Script script = script(command);
     if (script == Script.AUDIT) {
       return node.audited(command, wallMicros);

@@ -57,6 +57,7 @@ class JedisDialerTest {
 
   private static final String THREAD = "dialer-under-test";
   private static final int POOLED_TIMEOUT_MILLIS = 44_000;
+  private static final String HELLO = "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n";
   private static final CommandArguments PING = new CommandArguments(Protocol.Command.PING);
 
   private final LaneSettings settings = FakeNet.settings(Duration.ofMillis(100));
@@ -69,6 +70,7 @@ class JedisDialerTest {
   private final AtomicReference<@Nullable Throwable> makeThrows = new AtomicReference<>();
   private volatile @Nullable CountDownLatch makeHangs;
   private volatile boolean isUnfit;
+  private volatile String helloAnswer = "+OK";
   private ServerSocket server;
   private Thread acceptor;
   private Pool<Connection> pool;
@@ -122,6 +124,7 @@ class JedisDialerTest {
               try {
                 while (true) {
                   Socket socket = server.accept();
+                  say(socket, helloAnswer);
                   accepted.add(socket);
                   sockets.add(socket); // last: a test that has counted it finds it accepted
                 }
@@ -181,9 +184,11 @@ class JedisDialerTest {
         : String.valueOf(reply);
   }
 
-  private Socket acceptedSocket() throws InterruptedException {
+  /** Returns the socket of the next connection, which has asked for RESP3. */
+  private Socket acceptedSocket() throws InterruptedException, IOException {
     Socket socket = accepted.poll(60, TimeUnit.SECONDS);
     assertNotNull(socket);
+    assertEquals(HELLO, read(socket, HELLO.length()));
     return socket;
   }
 
@@ -235,9 +240,9 @@ class JedisDialerTest {
       assertEquals(List.of(expected), events);
     }
 
-    void endAt(String last, String event, boolean isWhole) {
+    void endAt(String last, String event) {
       if (event.equals(last)) {
-        wire().end(isWhole);
+        wire().end();
       }
     }
 
@@ -333,7 +338,16 @@ class JedisDialerTest {
   }
 
   @Test
-  void connectionThatIsLostIsReportedOnceAndNotGivenBackWhole() throws Exception {
+  void serverThatRefusesResp3SendsNoMessages() throws Exception {
+    assertTrue(connect().wire().takesMessages());
+    helloAnswer = "-NOPROTO unsupported protocol version";
+    hangUp();
+    awaitNoThread();
+    assertFalse(connect().wire().takesMessages());
+  }
+
+  @Test
+  void connectionThatIsLostIsReportedOnce() throws Exception {
     TestLine line = connect();
     hangUp();
     awaitNoThread();
@@ -347,11 +361,11 @@ class JedisDialerTest {
   void endByAnotherThreadEndsABlockedRead() throws Exception {
     TestLine line = connect();
     Socket socket = acceptedSocket();
-    line.wire().end(true);
+    line.wire().end();
     line.awaitEvents("connected", "lost");
     assertTrue(isClosedByPeer(socket));
     awaitNoThread();
-    assertEquals(1, pool.getDestroyedCount(), "only its reader knows that it is whole");
+    assertEquals(1, pool.getDestroyedCount());
     assertThrows(JedisConnectionException.class, () -> line.wire().write(PING, 14));
   }
 
@@ -372,7 +386,7 @@ class JedisDialerTest {
             });
     say(acceptedSocket(), "+go");
     await(() -> writes.get() > 0 && isAtRest(writes));
-    line.wire().end(false);
+    line.wire().end();
     line.awaitEvents("connected", "go", "lost");
     awaitNoThread();
   }
@@ -393,26 +407,8 @@ class JedisDialerTest {
   }
 
   @Test
-  void readerGivesAWholeConnectionBack() throws Exception {
-    TestLine line = dial((self, event) -> self.endAt("last", event, true));
-    Socket socket = acceptedSocket();
-    say(socket, "+last");
-    await(() -> pool.getNumIdle() == 1);
-    line.awaitEvents("connected", "last", "lost");
-    awaitNoThread();
-    try (Connection connection = pool.getResource()) {
-      assertEquals(POOLED_TIMEOUT_MILLIS, connection.getSoTimeout());
-      connection.sendCommand(PING);
-      say(socket, "+PONG");
-      assertEquals("PONG", text(connection.getOne()));
-      pool.returnResource(connection);
-    }
-    assertEquals(0, pool.getDestroyedCount());
-  }
-
-  @Test
-  void readerGivesABrokenConnectionUp() throws Exception {
-    TestLine line = dial((self, event) -> self.endAt("connected", event, false));
+  void readerGivesAConnectionUp() throws Exception {
+    TestLine line = dial((self, event) -> self.endAt("connected", event));
     acceptedSocket();
     line.awaitEvents("connected", "lost");
     await(() -> pool.getDestroyedCount() == 1);
@@ -464,7 +460,7 @@ class JedisDialerTest {
         NodeLane.of(
             "n",
             pool,
-            false,
+            true,
             new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
             settings,
             FakeNet.trust());
@@ -553,7 +549,7 @@ class JedisDialerTest {
     dialer.close();
     assertFalse(pool.isClosed());
     acceptedSocket();
-    line.wire().end(false);
+    line.wire().end();
     awaitNoThread();
     assertTrue(pool.isClosed());
     assertEquals(0, pool.getNumActive());
@@ -570,7 +566,7 @@ class JedisDialerTest {
     makeHangs = null;
     hangs.countDown();
     line.awaitEvents("connected");
-    line.wire().end(false);
+    line.wire().end();
     awaitNoThread();
     assertTrue(pool.isClosed());
   }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneConnection.Batch;
+import io.redlock.jedis.lane.Wakes.Subscription;
 import io.redlock.jedis.membership.Marks;
 import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.membership.Peers;
@@ -94,10 +95,12 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
 
   private @Nullable Batch underWay;
   private @Nullable Batch lateWriter;
-  private Wire wire = new TestWire(0, this::ended);
+  private boolean takesMessages = true;
+  private Wire wire = new TestWire(0, true, this::ended);
 
   /** A connection, of which the machine only knows that it is one. */
-  record TestWire(int number, BiConsumer<Wire, String> ended) implements Wire {
+  record TestWire(int number, boolean takesMessages, BiConsumer<Wire, String> ended)
+      implements Wire {
     @Override
     public void write(CommandArguments command, int bytes) {
       flush();
@@ -109,8 +112,13 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     }
 
     @Override
-    public void end(boolean isWhole) {
-      ended.accept(this, (isWhole ? "end whole " : "end ") + number);
+    public boolean takesMessages() {
+      return takesMessages;
+    }
+
+    @Override
+    public void end() {
+      ended.accept(this, "end " + number);
     }
   }
 
@@ -287,6 +295,8 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "raw" -> answer(TestNode.bytes(rest));
       case "audit-of-another" ->
           answer(node.audited(List.of("EVAL", "", "1", "", "0"), wallMicros()));
+      case "message" -> deliver(TestNode.texts("message", "redlock:wake:client", rest));
+      case "push" -> deliver(TestNode.texts(rest.split(" ")));
       case "unasked" -> deliver(TestNode.bytes(rest));
       case "far" -> {
         connect();
@@ -366,15 +376,18 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   }
 
   private Object natural(Call call, List<String> command) {
+    if (call instanceof Subscription) {
+      return TestNode.texts("subscribe", command.get(1), "1");
+    }
     if (call.isAudit()) {
       return node.audited(command, wallMicros());
     }
     long token = calls.get(call).request.token();
     return TestNode.bytes(
-        switch (call.script()) {
+        switch (call.invocation().script) {
           case EXTEND -> "EXTENDED " + token;
           case RELEASE -> "RELEASED " + token;
-          case LOOK -> "LOCKS " + token + " -2".repeat(call.invocation.names());
+          case LOOK -> "LOCKS " + token + " -2".repeat(call.invocation().names());
           default -> "GRANT " + token;
         });
   }
@@ -438,6 +451,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
         }
         summarize();
       }
+      case "resp2" -> takesMessages = false;
       case "hold-writers" -> writersComeBack = false;
       case "let-writers-go" -> writersComeBack = true;
       case "written" -> {
@@ -477,7 +491,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
         machine.lost(wire, new IOException("broken pipe"), nowNanos);
       }
       case "strange" -> { // of another connection, and of none
-        for (Wire each : new Wire[] {new TestWire(99, this::ended), null}) {
+        for (Wire each : new Wire[] {new TestWire(99, true, this::ended), null}) {
           machine.lost(each, new IOException("strange"), nowNanos);
           assertNull(machine.received(each, TestNode.bytes("RELEASED 1"), nowNanos));
         }
@@ -500,7 +514,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
 
   private void connect() {
     isDialled = false;
-    Wire fresh = new TestWire(++wires, this::ended);
+    Wire fresh = new TestWire(++wires, takesMessages, this::ended);
     Wire known = wire;
     wire = fresh;
     machine.connected(fresh, nowNanos);
@@ -579,12 +593,6 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   }
 
   @Override
-  public void listen(String client) {
-    assertEquals("client", client);
-    came.add("listen");
-  }
-
-  @Override
   public void attempted() {
     came.add("attempted");
   }
@@ -607,6 +615,16 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   @Override
   public void onReset(String reason) {
     came.add("past lost: " + reason);
+  }
+
+  @Override
+  public void onWake(long waiter) {
+    came.add("wake " + waiter);
+  }
+
+  @Override
+  public void onListening() {
+    came.add("listening");
   }
 
   // Writing.
@@ -640,7 +658,9 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
 
   private String label(Call call) {
     Asked known = calls.get(call);
-    return call.isAudit() ? "audit" : known == null ? "unknown" : known.label;
+    return call instanceof Subscription
+        ? "subscribe"
+        : call.isAudit() ? "audit" : known == null ? "unknown" : known.label;
   }
 
   // What can be seen.

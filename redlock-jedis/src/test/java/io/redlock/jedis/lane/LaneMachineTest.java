@@ -15,7 +15,14 @@ class LaneMachineTest {
   @TestFactory
   Stream<DynamicTest> scenes() {
     return Stream.of(
-            "Handshake", "Connecting", "Writing", "Answers", "Silence", "Audits", "Closing")
+            "Handshake",
+            "Connecting",
+            "Writing",
+            "Answers",
+            "Silence",
+            "Audits",
+            "Wakes",
+            "Closing")
         .flatMap(each -> Scenes.of("jedis/lane/" + each + ".txt", log.beside(LaneLife::new)));
   }
 }

@@ -37,13 +37,11 @@ abstract class LaneStage implements LockNode.Observer {
 
   final ManualTime time = new ManualTime();
   final FakeNet net = new FakeNet();
-  final FakeNet wakes = new FakeNet();
   final LaneSettings settings = FakeNet.settings(Duration.ofMillis(100));
   final NodeLane lane =
       new NodeLane(
           "n",
           net,
-          wakes,
           new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
           settings,
           FakeNet.trust(),

@@ -157,7 +157,12 @@ class NodeLaneStressTest {
     }
 
     @Override
-    public void end(boolean isWhole) {
+    public boolean takesMessages() {
+      return true;
+    }
+
+    @Override
+    public void end() {
       broken = true;
       flushed.add(List.of());
     }
@@ -182,8 +187,7 @@ class NodeLaneStressTest {
     Net net = new Net(hangUpOneIn);
     LaneSettings settings = FakeNet.settings(Duration.ofSeconds(5));
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    NodeLane lane =
-        new NodeLane("n", net, new FakeNet(), encoder, settings, FakeNet.trust(), new Random(17));
+    NodeLane lane = new NodeLane("n", net, encoder, settings, FakeNet.trust(), new Random(17));
     try (Scheduler scheduler = new RealScheduler()) {
       lane.start(Ticker.system(), scheduler, status -> {});
       assertTrue(lane.awaitFirstAttempt(TimeUnit.SECONDS.toNanos(60)));

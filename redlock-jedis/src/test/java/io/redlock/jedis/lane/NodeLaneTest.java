@@ -21,17 +21,6 @@ class NodeLaneTest extends LaneStage {
   // Between start and close.
 
   @Test
-  void closeEndsTheConnectionForWakeUps() throws InterruptedException {
-    FakeWire wire = up();
-    send(fair("a"));
-    wire.line.received(TestNode.bytes("WAIT 17 5"));
-    FakeWire waking = wakes.connect();
-    waking.line.received(TestNode.texts("subscribe", "redlock:wake:client", "1"));
-    close();
-    assertEquals("UNSUBSCRIBE", waking.due.get(1).get(0));
-  }
-
-  @Test
   void laneIsNothingBeforeItIsStarted() throws InterruptedException {
     assertEquals("n", lane.name());
     assertEquals(State.CONNECTING, lane.status().state());
@@ -51,7 +40,6 @@ class NodeLaneTest extends LaneStage {
     assertItIsFree();
     lane.close();
     assertEquals(2, net.closed);
-    assertEquals(2, wakes.closed);
     List<String> details = new ArrayList<>();
     assertFalse(lane.send(grant("a"), 5, (slot, reply) -> details.add(reply.detail())).withdraw());
     assertEquals(List.of("closed"), details);
@@ -92,9 +80,8 @@ class NodeLaneTest extends LaneStage {
     assertTrue(lane.isIdle());
     close();
     assertEquals(State.CLOSED, lane.status().state());
-    assertEquals(List.of(true), wire.ends);
+    assertEquals(1, wire.ends);
     assertEquals(1, net.closed);
-    assertEquals(1, wakes.closed);
     assertEquals(List.of(Kind.UNREACHABLE), send(grant("a")).kinds);
     assertEquals(List.of("UP", "CLOSED"), told);
     time.passMillis(1_000);
@@ -107,12 +94,10 @@ class NodeLaneTest extends LaneStage {
   void closeEndsThoughEverythingThrows() throws InterruptedException {
     up();
     net.closeThrows.set(new AssertionError("test"));
-    wakes.closeThrows.set(new IllegalStateException("test"));
     observerThrows.set(new OutOfMemoryError("test"));
     net.endThrows.set(new OutOfMemoryError("test"));
     close();
     assertEquals(1, net.closed);
-    assertEquals(1, wakes.closed);
     assertEquals(State.CLOSED, lane.status().state());
   }
 
@@ -190,10 +175,9 @@ class NodeLaneTest extends LaneStage {
     send(fair("a"));
     wire.due.clear();
     wire.line.received(TestNode.bytes("HELD 17 500 - 17"));
-    FakeWire woken = wakes.connect();
-    assertEquals(List.of(List.of("SUBSCRIBE", "redlock:wake:client")), woken.due);
-    woken.line.received(TestNode.texts("subscribe", "redlock:wake:client", "1"));
-    woken.line.received(TestNode.texts("message", "redlock:wake:client", "9"));
+    assertEquals(List.of(List.of("SUBSCRIBE", "redlock:wake:client")), wire.due);
+    wire.answer(time.wallMicros());
+    wire.line.received(TestNode.texts("message", "redlock:wake:client", "9"));
     assertEquals(List.of("UP", "listening", "wake 9"), told);
   }
 
@@ -202,7 +186,6 @@ class NodeLaneTest extends LaneStage {
   @Test
   void noLockIsHeldWhileAnybodyIsCalled() throws InterruptedException {
     net.everywhere = this::askFromAnotherThread;
-    wakes.everywhere = this::askFromAnotherThread;
     FakeWire wire = up();
     Answers answers = send(grant("a"));
     wire.pump(time.wallMicros());
