@@ -16,14 +16,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * The state machine of a lane. It decides what is written when, which requests are not sent, when
  * the node is silent or lost, when it is audited, and what an answer means. Events in, effects out:
- * it uses no thread and no socket, and gets the time as an argument. {@link NodeLane} is the shell
- * around it. Not thread-safe.
+ * it uses no thread and no socket, and gets the time as an argument. {@link LockedShell} is the
+ * shell around it. Not thread-safe.
  *
  * <p>The machine itself decides when to connect, how long requests wait for that, and how the lane
  * ends. Its parts decide the rest: {@link LaneCalls}, {@link LaneConnection}, {@link Handshake},
  * {@link Audits}, {@link Wakes}, {@link LaneHealth} and {@link LaneTicks}.
  */
-final class LaneMachine implements MachineShell.Machine {
+final class LaneMachine {
 
   private static final long FIRST_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final long LONGEST_BACKOFF_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -101,8 +101,7 @@ final class LaneMachine implements MachineShell.Machine {
 
   // Queries of the shell.
 
-  @Override
-  public long tickNanos() {
+  long tickNanos() {
     return ticks.nextNanos();
   }
 
@@ -167,8 +166,7 @@ final class LaneMachine implements MachineShell.Machine {
   }
 
   /** Begins the handshake of a new connection, unless it comes too late. */
-  @Override
-  public void connected(Wire fresh, long nowNanos) {
+  void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING) {
       effects.accept(() -> fresh.end());
       return;
@@ -197,8 +195,7 @@ final class LaneMachine implements MachineShell.Machine {
   }
 
   /** Takes note that the connection has ended, or that none could be made: then there is none. */
-  @Override
-  public void lost(@Nullable Wire from, Throwable why, long nowNanos) {
+  void lost(@Nullable Wire from, Throwable why, long nowNanos) {
     if (from == null && phase == Phase.DIALING) {
       unreachable(ReplyMapper.connectFailure(why), nowNanos);
     } else if (connection.uses(from)) {
@@ -261,8 +258,7 @@ final class LaneMachine implements MachineShell.Machine {
   // Time.
 
   /** Checks for silence, stale audits and the end of pauses. */
-  @Override
-  public void tick(long nowNanos) {
+  void tick(long nowNanos) {
     connection.paused(ticks.come(nowNanos), nowNanos);
     if (closing && nowNanos - closeByNanos >= 0) {
       end(nowNanos);
@@ -337,8 +333,7 @@ final class LaneMachine implements MachineShell.Machine {
    * Starts again with a new connection after a step failed, by a defect or for lack of memory.
    * Requests in flight are answered with <i>unknown</i>.
    */
-  @Override
-  public void fail(Throwable why, long nowNanos) {
+  void fail(Throwable why, long nowNanos) {
     if (phase != Phase.NEW && phase != Phase.CLOSED) {
       giveUp(NodeReply.unreachable("the lane failed: " + why), nowNanos);
     }
