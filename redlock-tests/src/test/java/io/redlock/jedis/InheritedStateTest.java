@@ -11,7 +11,9 @@ import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
@@ -48,12 +50,14 @@ class InheritedStateTest {
 
   private final Thread caller = Thread.currentThread();
   private final CountDownLatch over = new CountDownLatch(1);
+  private final Set<Thread> blocked = ConcurrentHashMap.newKeySet();
 
   /** Blocks a thread of the library; the caller's, if what it depends on was there before. */
   private void block() {
     if (Thread.currentThread() == caller) {
       return;
     }
+    blocked.add(Thread.currentThread());
     try {
       over.await();
     } catch (InterruptedException e) {
@@ -71,6 +75,10 @@ class InheritedStateTest {
     };
   }
 
+  private boolean isBlocked(String kind) {
+    return threads(kind).stream().anyMatch(blocked::contains);
+  }
+
   private static List<Thread> threads(String name) {
     return Thread.getAllStackTraces().keySet().stream()
         .filter(thread -> thread.getName().startsWith("redlock-" + name))
@@ -86,10 +94,10 @@ class InheritedStateTest {
     try (RedisServers servers = RedisServers.start(3)) {
       JedisRedlock.adoptNew(servers.addresses());
       try (Redlock redlock = connect(servers)) {
-        while (threads("callbacks").isEmpty()) {
+        while (!isBlocked("callbacks")) {
           redlock.acquire("released", TTL, WAIT).releaseAsync().thenRun(this::block);
         }
-        while (threads("losses").isEmpty()) {
+        while (!isBlocked("losses")) {
           Lease lost = redlock.acquire("lost", Duration.ofSeconds(3), WAIT);
           CompletableFuture<?> ended = lost.ended().toCompletableFuture();
           ended.thenRun(this::block);
