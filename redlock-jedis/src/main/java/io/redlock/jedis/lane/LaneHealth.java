@@ -219,8 +219,12 @@ final class LaneHealth {
         answered(nowNanos);
       }
       case HELD, WAIT, STALE, NOT_HELD -> {
-        allowsAName(nowNanos);
-        answered(nowNanos);
+        if (script.isExtend()) { // of a lease that is over: nothing else may ask by this script
+          executed(script, nowNanos);
+        } else {
+          allowsAName(nowNanos);
+          answered(nowNanos);
+        }
       }
       default -> answered(nowNanos);
     }
