@@ -96,7 +96,7 @@ final class PlaceSteps {
         : turn.send();
   }
 
-  /** What comes of its place by this step. */
+  /** The end of this step for its place. */
   Place placed(
       ExplorerWorld world, int attempt, Header old, Step turn, @Nullable NodeRequest send) {
     Place place = old.place();
@@ -137,7 +137,7 @@ final class PlaceSteps {
     return waiters;
   }
 
-  /** How many nodes have a waiter's ticket, and not its word on the way that it takes it back. */
+  /** The number of nodes with a waiter's ticket that were not told that it takes it back. */
   private int queuedAt(ExplorerWorld world, int attempt) {
     int waiter = scope.waiter(attempt);
     String name = place(attempt, 1).waiter();

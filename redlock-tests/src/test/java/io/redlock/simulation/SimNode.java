@@ -49,7 +49,7 @@ final class SimNode extends ForwardingNode {
     return index;
   }
 
-  /** What carries its requests and wake-ups. */
+  /** The connection for its requests and wake-ups. */
   SimSocket socket() {
     return socket;
   }
