@@ -46,7 +46,7 @@ public final class Tenure {
     ENDED
   }
 
-  /** What the state may demand, first things first. */
+  /** The demands that the state may make, first things first. */
   public enum Due {
     /** The lease is to be lost: {@link #lose}. */
     LOSS,

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  */
 public class NodeModel {
 
-  /** How far above its clock a node takes or follows no counter: 407 days. */
+  /** A counter so far above its clock a node neither takes nor follows: 407 days. */
   private static final long FAR_MICROS = 1L << 45;
 
   /**
@@ -75,7 +75,7 @@ public class NodeModel {
   }
 
   /**
-   * What a node stores for one reader.
+   * The entry of one reader at a node.
    *
    * @param owner the owner
    * @param untilMillis the last millisecond of the node's clock at which it counts
@@ -84,7 +84,7 @@ public class NodeModel {
   public record Reader(String owner, long untilMillis, boolean released) {}
 
   /**
-   * What a node stores for the readers of one name.
+   * The entries of the readers of one name at a node.
    *
    * @param all the readers, by their owners
    * @param floored the counter for which the floor holds; 0 if there is no floor

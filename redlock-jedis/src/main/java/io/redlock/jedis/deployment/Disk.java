@@ -7,8 +7,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of one mark and the disk of its master. A restart by itself must not load an older
- * one (M6). A pure function of what the master says of its files.
+ * The state of one mark on the disk of its master, as far as it is known. A restart by itself must
+ * not load an older one (M6). A pure function of what the master says of its files.
  *
  * @param before what it said first after the mark was written when nothing was under way; null if
  *     it has not yet
@@ -34,7 +34,7 @@ record Disk(@Nullable Files before, boolean isStarted) {
   }
 
   /**
-   * What a master says of its files.
+   * The files of a master, as it tells of them.
    *
    * @param info the answer to {@code INFO persistence}
    * @param syncsAlways true if the append-only file is synchronised before each answer

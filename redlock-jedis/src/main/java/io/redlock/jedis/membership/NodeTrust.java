@@ -22,7 +22,7 @@ public final class NodeTrust {
 
   private static final int MOST_EARLIER = 8;
 
-  /** How long an observer remembers that servers alternate. */
+  /** The time for which an observer remembers that servers alternate. */
   private static final long SHOWN_MILLIS = 60_000;
 
   private final String node;

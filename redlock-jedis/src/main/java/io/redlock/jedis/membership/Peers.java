@@ -173,8 +173,8 @@ public final class Peers {
   /**
    * Takes note of a verdict. No node votes until a quorum of nodes has been accepted at the same
    * time, because their time and their abstention are unknown. Until then each node that is
-   * accepted is told to the others: a client that writes the list otherwise than the set was
-   * founded knows its set by all its members only.
+   * accepted is told to the others: a client that lists the masters under other names than the set
+   * was founded with knows its set by all its members only.
    *
    * @return true if there is or was such a quorum
    */
