@@ -219,7 +219,7 @@ final class LaneHealth {
         answered(nowNanos);
       }
       case HELD, WAIT, STALE, NOT_HELD -> {
-        if (script.isExtend()) { // of a lease that is over: nothing else may ask by this script
+        if (script.isExtend()) { // perhaps this client extends nothing else for long
           executed(script, nowNanos);
         } else {
           allowsAName(nowNanos);
