@@ -2,7 +2,6 @@
 @SuppressWarnings("module") // the modules to which packages are exported are compiled later
 module io.redlock.core {
   requires org.slf4j;
-  requires static jdk.jfr;
   requires static transitive org.jspecify;
 
   exports io.redlock;

@@ -1,7 +1,4 @@
-/**
- * Access to the core for the tests of all packages, models of clients, and tests of its events in
- * the Flight Recorder.
- */
+/** Access to the core for the tests of all packages, and models of clients. */
 @NullMarked
 package io.redlock;
 

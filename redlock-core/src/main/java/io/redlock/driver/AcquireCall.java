@@ -41,7 +41,6 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   private final ServiceContext context;
   private final Listeners listeners;
-  private final FlightEvents.@Nullable Acquire event;
   private final long maxWaitNanos;
   private final CompletableFuture<AcquireResult> result = new CompletableFuture<>();
   private volatile @Nullable QueuePlace place; // null unless the request is fair and has started
@@ -72,7 +71,6 @@ final class AcquireCall extends LocalQueue.Waiter {
         context.agenda, request, context.settings.names(request), context.ticker.monotonicNanos());
     this.context = context;
     this.listeners = listeners;
-    this.event = FlightEvents.acquiring();
     context.expect(Settings.saturatedNanos(request.ttl()));
     this.maxWaitNanos = request.waitUpTo().map(Settings::saturatedNanos).orElse(0L);
     this.choice =
@@ -194,7 +192,6 @@ final class AcquireCall extends LocalQueue.Waiter {
     } else if (lease != null) {
       lease.taken(blocks);
     }
-    FlightEvents.acquired(event, request, told);
     Duration took = sinceStart();
     listeners.report(listener -> listener.onAcquire(request, told, took));
     return told;

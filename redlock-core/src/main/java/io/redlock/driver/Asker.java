@@ -80,7 +80,6 @@ abstract class Asker extends Agenda.Item {
     private final @Nullable Pending[] pending;
     private final @Nullable NodeReply[] replies;
     private final long[] tookNanos;
-    private final FlightEvents.NodeCall @Nullable [] events;
     private boolean isSent; // to every node
     private boolean isOpen; // nothing has changed since it could not be decided
     private boolean isTimedOut;
@@ -104,7 +103,6 @@ abstract class Asker extends Agenda.Item {
       this.pending = new Pending[nodes];
       this.replies = new NodeReply[nodes];
       this.tookNanos = new long[nodes];
-      this.events = FlightEvents.calling(nodes);
     }
 
     /** Takes notice of the decision. Called under the owner's lock. */
@@ -137,7 +135,6 @@ abstract class Asker extends Agenda.Item {
 
     @Override
     public final void onReply(int node, NodeReply reply) {
-      FlightEvents.answered(events, node, owner.context.nodes.get(node).name(), reply);
       boolean counts;
       synchronized (owner) {
         counts = turn == null;

@@ -37,7 +37,6 @@ final class HeldLease extends Owner.Held {
   private final long token;
   private final long ownerToken; // on the nodes
   final long startNanos;
-  private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
   private boolean holdsUp = true; // used by the reports of its end only
   private final LeaseTerms terms; // of its renewals
@@ -371,7 +370,6 @@ final class HeldLease extends Owner.Held {
     if (how.lost()) {
       Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
     }
-    FlightEvents.ended(event, this, how);
   }
 
   /**

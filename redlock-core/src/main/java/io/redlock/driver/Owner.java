@@ -535,7 +535,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   private static final class Extension extends Round {
     final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
     private final Held lease;
-    private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
 
     Extension(Held lease, ExtendRound next, long micros) {
       super(
@@ -594,7 +593,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       if (result.outcome() == ExtendResult.Outcome.LOST && lease.isReleased()) {
         return; // so nothing was lost
       }
-      FlightEvents.extended(event, lease, result);
       long tookNanos = owner.context.ticker.monotonicNanos() - startNanos;
       lease.listeners.report(
           listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));

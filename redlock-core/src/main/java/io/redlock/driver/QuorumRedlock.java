@@ -72,7 +72,6 @@ final class QuorumRedlock implements Redlock {
 
     @Override
     public void onStateChange(NodeStatus status) {
-      FlightEvents.nodeState(status);
       context.listeners.report(listener -> listener.onNodeState(status));
       String line = context.closed.get() ? null : quorumWatch.changed(node, status);
       if (line != null) {
@@ -83,7 +82,6 @@ final class QuorumRedlock implements Redlock {
     @Override
     public void onReset(String reason) {
       String name = context.nodes.get(node).name();
-      FlightEvents.nodeReset(name, reason);
       context.listeners.reportAlways(listener -> listener.onNodeReset(name, reason)); // N6
       context.scheduler.schedule(
           () -> context.agenda.items(Owner.class).forEach(owner -> owner.reset(node)), 0);

@@ -48,7 +48,7 @@ final class Warmup {
    */
   void once(Function<List<? extends LockNode>, Redlock> builder) {
     if (!begun.getAndSet(true)) {
-      FlightEvents.unrecorded(() -> cycles(builder));
+      cycles(builder);
     }
   }
 
@@ -76,7 +76,6 @@ final class Warmup {
       lease.get().release();
     }
     try {
-      // Closed on this thread: only its events are not recorded.
       redlock.acquireAsync(request).get(1, TimeUnit.SECONDS).lease().ifPresent(Lease::close);
     } catch (ExecutionException | TimeoutException e) {
       throw new IllegalStateException("the nodes of the warm-up did not answer", e);
