@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 public final class RedlockBuilder implements RedlockSettings {
 
   /** Once in a JVM: classes are loaded once. */
-  private static final Warmup WARMUP = new Warmup(Ticker.system());
+  private static final Warmup WARMUP = new Warmup();
 
   private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
 
@@ -304,7 +304,7 @@ public final class RedlockBuilder implements RedlockSettings {
   }
 
   /** Builds a service for the {@link Warmup}. */
-  static Redlock warm(List<? extends LockNode> nodes) {
+  static Redlock warm(List<LockNode> nodes) {
     return new RedlockBuilder().over(nodes).callbackExecutor(Runnable::run).start();
   }
 
