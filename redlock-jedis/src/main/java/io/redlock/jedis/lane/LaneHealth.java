@@ -1,6 +1,6 @@
 package io.redlock.jedis.lane;
 
-import static io.redlock.jedis.lane.LaneLog.LOG;
+import static io.redlock.jedis.lane.LaneSettings.LOG;
 
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;

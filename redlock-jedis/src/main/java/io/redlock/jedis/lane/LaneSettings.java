@@ -1,5 +1,6 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.spi.BackgroundLog;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.Collections;
@@ -23,6 +24,9 @@ public record LaneSettings(
     long releaseLifeNanos,
     long retentionMillis,
     long skewMicros) {
+
+  /** The log for everything about a node; users configure it by this name. */
+  static final BackgroundLog LOG = BackgroundLog.of("io.redlock.jedis.NodeLane");
 
   /** The largest number of requests that wait in one lane, not counting releases. */
   static final int MAX_QUEUED = 16_384;
