@@ -13,7 +13,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
@@ -81,7 +80,6 @@ final class LaneConnection {
   private final Wakes wakes;
   private final LaneTicks ticks;
   private final LaneShell shell;
-  private final Consumer<Runnable> effects;
   private final ObjLongConsumer<NodeReply> abandon;
   private final Handshake handshake;
   private final NodeReply silence;
@@ -108,7 +106,6 @@ final class LaneConnection {
       Wakes wakes,
       LaneTicks ticks,
       LaneShell shell,
-      Consumer<Runnable> effects,
       ObjLongConsumer<NodeReply> abandon) {
     this.settings = settings;
     this.clock = clock;
@@ -118,7 +115,6 @@ final class LaneConnection {
     this.wakes = wakes;
     this.ticks = ticks;
     this.shell = shell;
-    this.effects = effects;
     this.abandon = abandon;
     this.handshake = new Handshake(trust, audits, calls, settings.nodeTimeoutNanos());
     this.silence =
@@ -178,7 +174,7 @@ final class LaneConnection {
     }
     calls.putReleasesFirst();
     wakes.open(Objects.requireNonNull(batch).wire, nowNanos);
-    effects.accept(shell::attempted);
+    shell.add(shell::attempted);
   }
 
   /** Answers what waits for a node that must not vote: it may be the same server as another one. */
@@ -201,7 +197,7 @@ final class LaneConnection {
   /** Gives the connection up. */
   void leave() {
     if (batch != null) {
-      effects.accept(batch.wire::end);
+      shell.add(batch.wire::end);
     }
     batch = null;
     open = false;

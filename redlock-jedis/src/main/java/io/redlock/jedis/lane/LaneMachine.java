@@ -9,7 +9,6 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Ticker;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -39,7 +38,6 @@ final class LaneMachine {
   private final LaneSettings settings;
   private final RandomGenerator random;
   private final LaneShell shell;
-  private final Consumer<Runnable> effects;
   private final LaneHealth health;
   final LaneCalls calls;
   private final Audits audits;
@@ -54,10 +52,6 @@ final class LaneMachine {
   private boolean closing;
   private long closeByNanos;
 
-  /**
-   * @param effects takes what is to be done after a step
-   * @param reports takes what is to be done after it in the order of the steps
-   */
   LaneMachine(
       String node,
       LaneSettings settings,
@@ -67,21 +61,19 @@ final class LaneMachine {
       RandomGenerator random,
       LockNode.Observer observer,
       LaneShell shell,
-      Consumer<Runnable> effects,
-      Consumer<Runnable> reports,
       long nowNanos) {
     this.settings = settings;
     this.random = random;
     this.shell = shell;
-    this.effects = effects;
-    this.health = new LaneHealth(node, observer, reports, nowNanos);
-    this.calls = new LaneCalls(settings.releaseLifeNanos(), effects);
+    InOrder reports = new InOrder(node, shell::add);
+    this.health = new LaneHealth(node, observer, reports::add, nowNanos);
+    this.calls = new LaneCalls(settings.releaseLifeNanos(), shell::add);
     this.audits =
         new Audits(
             trust,
             clock,
             ticker,
-            reason -> reports.accept(() -> observer.onReset(reason)),
+            reason -> reports.add(() -> observer.onReset(reason)),
             settings.pingNanos());
     this.ticks = new LaneTicks(settings.watchNanos(), nowNanos);
     this.connection =
@@ -92,10 +84,9 @@ final class LaneMachine {
             health,
             calls,
             audits,
-            new Wakes(node, observer, calls, reports),
+            new Wakes(node, observer, calls, reports::add),
             ticks,
             shell,
-            effects,
             this::abandon);
   }
 
@@ -157,7 +148,7 @@ final class LaneMachine {
 
   private void dial() {
     phase = Phase.DIALING;
-    effects.accept(shell::dial);
+    shell.add(shell::dial);
   }
 
   private void waitForConnection(long nowNanos) {
@@ -168,7 +159,7 @@ final class LaneMachine {
   /** Begins the handshake of a new connection, unless it comes too late. */
   void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING) {
-      effects.accept(() -> fresh.end());
+      shell.add(() -> fresh.end());
       return;
     }
     phase = Phase.CONNECTED;
@@ -178,7 +169,7 @@ final class LaneMachine {
   private void unreachable(NodeReply refusal, long nowNanos) {
     health.down(refusal, nowNanos);
     calls.refuseQueued(refusal, nowNanos);
-    effects.accept(shell::attempted);
+    shell.add(shell::attempted);
     failures++;
     pause(nowNanos);
   }
@@ -320,13 +311,13 @@ final class LaneMachine {
       return;
     }
     phase = Phase.CLOSED;
-    effects.accept(shell::closing); // first: a pool replaces a connection that is given up
+    shell.add(shell::closing); // first: a pool replaces a connection that is given up
     connection.leave();
     health.closed(nowNanos);
     calls.answerSent(NodeReply.unknown("closed before the answer came"));
     calls.refuseAll(NodeReply.unreachable("closed"));
-    effects.accept(shell::attempted);
-    effects.accept(shell::closed);
+    shell.add(shell::attempted);
+    shell.add(shell::closed);
   }
 
   /**

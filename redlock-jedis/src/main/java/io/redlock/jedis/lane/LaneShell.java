@@ -3,6 +3,9 @@ package io.redlock.jedis.lane;
 /** The actions of a lane's shell that its {@link LaneMachine} decides. */
 interface LaneShell {
 
+  /** Does this after the step under way. */
+  void add(Runnable effect);
+
   /** Begins to connect. */
   void dial();
 

@@ -61,7 +61,6 @@ final class LockedShell implements LaneShell {
   private final CountDownLatch firstAttempt = new CountDownLatch(1);
   private final CompletableFuture<Void> hasEnded = new CompletableFuture<>();
   private final ReentrantLock lock = new ReentrantLock();
-  final InOrder inOrder;
   private final LaneMachine machine; // guarded by lock
   private List<Runnable> effects = new ArrayList<>(4); // guarded by lock; of the last steps
   private @Nullable Cancellable nextTick; // guarded by lock
@@ -70,7 +69,7 @@ final class LockedShell implements LaneShell {
 
   /**
    * @param isStopping true from when on the lane is to end
-   * @param machine makes the machine, whose effects and reports this takes
+   * @param machine makes the machine of this shell
    */
   LockedShell(
       String node,
@@ -86,7 +85,6 @@ final class LockedShell implements LaneShell {
     this.ticker = ticker;
     this.scheduler = scheduler;
     this.isStopping = isStopping;
-    this.inOrder = new InOrder(node, this::add);
     this.machine = machine.apply(this);
   }
 
@@ -98,8 +96,8 @@ final class LockedShell implements LaneShell {
     write(false);
   }
 
-  /** Adds an effect of a step. Called under the lock. */
-  void add(Runnable effect) {
+  @Override
+  public void add(Runnable effect) {
     effects.add(effect);
   }
 

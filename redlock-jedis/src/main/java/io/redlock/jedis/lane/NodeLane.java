@@ -104,8 +104,6 @@ public final class NodeLane implements LockNode {
                     random,
                     observer,
                     made,
-                    made::add,
-                    made.inOrder::add,
                     ticker.monotonicNanos()));
     shell = started;
     trust.whenTold(

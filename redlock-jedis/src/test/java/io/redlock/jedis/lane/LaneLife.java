@@ -69,7 +69,6 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
   private final NodeClock clock = new NodeClock();
   private final TestNode node = new TestNode();
   private final Queue<Runnable> effects = new ArrayDeque<>();
-  private final InOrder inOrder = new InOrder("n", effects::add);
 
   private int nodes;
   private Peers peers;
@@ -171,19 +170,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
             return origin;
           }
         };
-    machine =
-        new LaneMachine(
-            "n",
-            settings,
-            trust(0),
-            clock,
-            this,
-            shortest,
-            this,
-            this,
-            effects::add,
-            inOrder::add,
-            nowNanos);
+    machine = new LaneMachine("n", settings, trust(0), clock, this, shortest, this, this, nowNanos);
   }
 
   private NodeTrust trust(int index) {
@@ -577,6 +564,11 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     for (Runnable next = effects.poll(); next != null; next = effects.poll()) {
       next.run();
     }
+  }
+
+  @Override
+  public void add(Runnable effect) {
+    effects.add(effect);
   }
 
   @Override
