@@ -28,7 +28,6 @@ final class LaneMachine {
   private static final long LONGEST_BACKOFF_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private enum Phase {
-    NEW,
     DIALING,
     CONNECTED,
     PAUSING,
@@ -44,7 +43,7 @@ final class LaneMachine {
   private final LaneTicks ticks;
   final LaneConnection connection;
 
-  private Phase phase = Phase.NEW;
+  private Phase phase = Phase.DIALING;
   private int failures;
   private long connectByNanos; // requests wait no longer for a connection
   private long dialNanos;
@@ -104,8 +103,8 @@ final class LaneMachine {
 
   /** Returns the answer to a request that is not sent; null if it is to be queued. */
   private @Nullable NodeReply refusal(NodeRequest request, long nowNanos) {
-    if (phase == Phase.NEW || phase == Phase.CLOSED || closing) {
-      return NodeReply.unreachable(phase == Phase.NEW ? "not started" : "closed");
+    if (phase == Phase.CLOSED || closing) {
+      return NodeReply.unreachable("closed");
     }
     // A caller must not wait as long as the one before it that waited in vain. If the tick is late,
     // this process was paused, and reads first what has arrived meanwhile.
@@ -264,7 +263,7 @@ final class LaneMachine {
 
   private void planTick(long nowNanos) {
     switch (phase) {
-      case NEW, CLOSED -> {
+      case CLOSED -> {
         return;
       }
       case DIALING -> {}
@@ -325,7 +324,7 @@ final class LaneMachine {
    * Requests in flight are answered with <i>unknown</i>.
    */
   void fail(Throwable why, long nowNanos) {
-    if (phase != Phase.NEW && phase != Phase.CLOSED) {
+    if (phase != Phase.CLOSED) {
       giveUp(NodeReply.unreachable("the lane failed: " + why), nowNanos);
     }
   }
