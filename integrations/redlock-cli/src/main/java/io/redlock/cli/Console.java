@@ -11,6 +11,7 @@ import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
@@ -57,6 +58,24 @@ record Console(
           child.redirectOutput(hasOut ? Redirect.INHERIT : Redirect.DISCARD);
           child.redirectError(hasErr ? Redirect.INHERIT : Redirect.DISCARD);
         });
+  }
+
+  /** Prints columns as wide as their widest cell. */
+  static void printTable(List<List<String>> table, PrintStream out) {
+    List<List<String>> rows =
+        table.stream().map(row -> row.stream().map(Brief::text).toList()).toList();
+    for (List<String> row : rows) {
+      StringBuilder line = new StringBuilder();
+      for (int column = 0; column < row.size(); column++) {
+        String cell = row.get(column);
+        line.append(cell).append(" ".repeat(width(rows, column) - cell.length() + 2));
+      }
+      out.println(line.toString().stripTrailing());
+    }
+  }
+
+  private static int width(List<List<String>> rows, int column) {
+    return rows.stream().mapToInt(row -> row.get(column).length()).max().orElse(0);
   }
 
   private static PrintStream nowhere() {

@@ -63,7 +63,7 @@ public final class Doctor {
           List<Audited> audits = survey.auditRepeatedly();
           List<List<String>> rows = new ArrayList<>(List.of(HEAD));
           audits.forEach(audited -> rows.add(row(audited)));
-          Terminal.printTable(rows, out);
+          Console.printTable(rows, out);
           List<Integer> agreeing = printTerms(audits, out);
           if (quorum.isJoint()) {
             printChange(audits, quorum, out);
@@ -91,11 +91,11 @@ public final class Doctor {
     if (masters.size() > 1) {
       masters.forEach(
           (terms, some) ->
-              out.println(
-                  "the clients of "
-                      + some.stream().map(Audited::name).toList()
-                      + " agreed on "
-                      + terms.inWords()));
+              out.printf(
+                  Locale.ROOT,
+                  "the clients of %s agreed on %s%n",
+                  some.stream().map(Audited::name).toList(),
+                  terms.inWords()));
       out.println("no client can use all of these masters: run redlock agree");
     }
     return masters.values().stream().map(Audited::bits).toList();
@@ -201,17 +201,14 @@ public final class Doctor {
     int votes = Integer.bitCount(voting);
     int abstains = Integer.bitCount(set(audits, Stand.ABSTAINS));
     int others = audits.size() - votes - abstains;
-    out.println(
-        audits.size()
-            + " nodes, "
-            + (quorum.isJoint() ? quorum : quorum.least())
-            + " needed: "
-            + votes
-            + " vote, "
-            + abstains
-            + " abstain, "
-            + others
-            + " cannot be used");
+    out.printf(
+        Locale.ROOT,
+        "%s nodes, %s needed: %s vote, %s abstain, %s cannot be used%n",
+        audits.size(),
+        quorum.isJoint() ? quorum : quorum.least(),
+        votes,
+        abstains,
+        others);
     int masters = Integer.bitCount(quorum.isJoint() ? quorum.future() : quorum.present());
     if (masters % 2 == 0 || masters < 3) {
       out.println(

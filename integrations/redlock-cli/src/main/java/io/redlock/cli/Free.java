@@ -25,30 +25,23 @@ final class Free {
     for (NodeVote vote : result.votes().nodes()) {
       rows.add(List.of(vote.node(), vote.detail()));
     }
-    Terminal.printTable(rows, out);
+    Console.printTable(rows, out);
     long tenths = (result.grantableIn().orElse(Duration.ZERO).toMillis() + 99) / 100;
-    String name = Brief.text(resource);
+    String is =
+        switch (result.outcome()) {
+          case FREED ->
+              "is set free: it can be acquired again in " + tenths / 10 + "." + tenths % 10 + "s";
+          case NOT_HELD -> "is not held: it can be acquired now";
+          case OTHER_HOLDER -> "was not set free: " + reason(token);
+          case UNKNOWN ->
+              "may still be held: too few masters answered whose data can be trusted. Nothing is"
+                  + " unsafe; try again";
+        };
+    out.println(Brief.text(resource) + " " + is);
     return switch (result.outcome()) {
-      case FREED -> {
-        String wait = tenths / 10 + "." + tenths % 10 + "s";
-        out.println(name + " is set free: it can be acquired again in " + wait);
-        yield ExitCode.OK;
-      }
-      case NOT_HELD -> {
-        out.println(name + " is not held: it can be acquired now");
-        yield ExitCode.OK;
-      }
-      case OTHER_HOLDER -> {
-        out.println(name + " was not set free: " + reason(token));
-        yield ExitCode.CONTENDED;
-      }
-      case UNKNOWN -> {
-        out.println(
-            name
-                + " may still be held: too few masters answered whose data can be trusted. Nothing"
-                + " is unsafe; try again");
-        yield ExitCode.TOO_FEW;
-      }
+      case FREED, NOT_HELD -> ExitCode.OK;
+      case OTHER_HOLDER -> ExitCode.CONTENDED;
+      case UNKNOWN -> ExitCode.TOO_FEW;
     };
   }
 

@@ -171,7 +171,7 @@ final class Listing {
               lock.token().isPresent() ? Long.toString(lock.token().getAsLong()) : "",
               holding(lock) + " of " + lock.nodes().size()));
     }
-    Terminal.printTable(rows, out);
+    Console.printTable(rows, out);
     gaps.forEach(gap -> out.println(Brief.line(gap)));
     out.println(
         locks.stream().filter(lock -> lock.held() == Held.YES).count()

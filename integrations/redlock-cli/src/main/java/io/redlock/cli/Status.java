@@ -46,13 +46,13 @@ final class Status {
               waiters(node),
               node.detail()));
     }
-    Terminal.printTable(rows, out);
+    Console.printTable(rows, out);
     if (inspection.reading() > 0) {
       List<List<String>> readers = new ArrayList<>(List.of(List.of("READER", "LEFT")));
       for (Inspection.Reader reader : inspection.readers()) {
         readers.add(List.of(reader.holder().orElse(NO_LABEL), left(reader.remaining())));
       }
-      Terminal.printTable(readers, out);
+      Console.printTable(readers, out);
     }
   }
 
