@@ -90,26 +90,17 @@ final class JobHold {
     boolean isEarly;
     synchronized (this) {
       unlocked = true;
-      overNanos = limits.earliestNanos; // if the release fails, the timer repeats it
+      overNanos = limits.earliestNanos;
       isEarly = leftNanos(System.nanoTime()) > 0;
     }
-    if (isEarly) {
-      timer.moved();
-      return;
-    }
-    boolean released = false;
     try {
-      lease.release();
-      released = true;
+      if (!isEarly) {
+        lease.release();
+      }
     } catch (InterruptedException e) { // the release goes on
       Thread.currentThread().interrupt();
-      released = true;
     } finally {
-      if (released) {
-        timer.remove(this);
-      } else {
-        timer.moved();
-      }
+      timer.moved(); // which repeats a release that failed, and forgets what is released
     }
   }
 

@@ -33,7 +33,7 @@ final class JobTimer {
     notify();
   }
 
-  synchronized void remove(JobHold hold) {
+  private synchronized void remove(JobHold hold) {
     holds.remove(hold);
     idleSinceNanos = System.nanoTime();
   }
