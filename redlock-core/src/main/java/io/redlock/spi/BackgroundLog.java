@@ -50,11 +50,7 @@ public final class BackgroundLog {
     this.errors = logger::error;
   }
 
-  /**
-   * Returns the log of this name.
-   *
-   * @param name the name that users configure
-   */
+  /** Returns the log of this name, which users configure. */
   public static BackgroundLog of(String name) {
     return new BackgroundLog(LoggerFactory.getLogger(name));
   }

@@ -45,11 +45,9 @@ public final class HolderLabel {
   private HolderLabel() {}
 
   /**
-   * Returns the problem of a label, with its fix.
-   *
-   * @param label the label
-   * @return the problem; empty if the label is valid: 1 to 64 printable ASCII characters, neither
-   *     blanks nor slashes, and not one of the reserved labels {@code freed} and {@code shared}
+   * Returns the problem of a label, with its fix; empty if it is valid: 1 to 64 printable ASCII
+   * characters, neither blanks nor slashes, and not one of the reserved labels {@code freed} and
+   * {@code shared}.
    */
   public static Optional<String> problem(String label) {
     if (SHARED.equals(label + "/")) {
@@ -73,11 +71,8 @@ public final class HolderLabel {
   }
 
   /**
-   * Returns the problem of a note, with its fix.
-   *
-   * @param note what a lease is for
-   * @return the problem; empty if the note is valid: 1 to 48 printable ASCII characters without
-   *     slashes, not only blanks
+   * Returns the problem of a note, with its fix; empty if it is valid: 1 to 48 printable ASCII
+   * characters without slashes, not only blanks.
    */
   public static Optional<String> problemOfNote(String note) {
     return NOTE.matcher(note).matches() && !note.isBlank()
@@ -104,39 +99,22 @@ public final class HolderLabel {
     return label + "/" + note.replace(' ', '_') + "/" + random;
   }
 
-  /**
-   * Returns the value of a lock key that an operator has set free. No client owns it.
-   *
-   * @param label the label of the operator's client; empty if it has none
-   * @return a value for which {@link #isFreed} is true
-   */
+  /** Returns the value of a lock key that an operator with this label has set free. */
   public static String freed(String label) {
     return FREED + label;
   }
 
-  /**
-   * Returns true if the key of this value was set free; no owner id may look like that.
-   *
-   * @param value the value of a lock key
-   */
+  /** Returns true if the lock key of this value was set free; no owner id may look like that. */
   public static boolean isFreed(String value) {
     return value.startsWith(FREED);
   }
 
-  /**
-   * Returns true if readers hold the name whose lock key has this value.
-   *
-   * @param value the value of a lock key
-   */
+  /** Returns true if readers hold the name whose lock key has this value. */
   public static boolean isShared(String value) {
     return value.equals(SHARED); // S1
   }
 
-  /**
-   * Returns true if this label tells that a resource was set free, instead of its holder.
-   *
-   * @param label a result of {@link #of}
-   */
+  /** Returns true if this result of {@link #of} tells that a resource was set free. */
   public static boolean tellsFreed(String label) {
     return label.equals(RESERVED) || label.startsWith(RESERVED + " ");
   }
@@ -169,32 +147,18 @@ public final class HolderLabel {
   /**
    * Returns the value of the lock keys that an owner is granted at a token. So each node that holds
    * the name knows the token of its holder, whatever its counter is.
-   *
-   * @param ownerId the owner
-   * @param token the fencing token, above zero
-   * @return the value, for {@link #owner} and {@link #token}
    */
   public static String value(String ownerId, long token) {
     return ownerId + "@" + token;
   }
 
-  /**
-   * Returns the owner id in the value of a lock key.
-   *
-   * @param value the value, perhaps of another Redlock client
-   * @return the owner id; the value itself if it names no token
-   */
+  /** Returns the owner id in the value of a lock key: the value itself if it names no token. */
   public static String owner(String value) {
     Matcher matcher = VALUE.matcher(value);
     return !isFreed(value) && matcher.matches() ? matcher.group(1) : value;
   }
 
-  /**
-   * Returns the fencing token in the value of a lock key.
-   *
-   * @param value the value, perhaps of another Redlock client
-   * @return the token; zero if the value names none
-   */
+  /** Returns the fencing token in the value of a lock key; zero if it names none. */
   public static long token(String value) {
     Matcher matcher = VALUE.matcher(value);
     return !isFreed(value) && matcher.matches() ? Long.parseLong(matcher.group(2)) : 0; // X4
@@ -206,11 +170,7 @@ public final class HolderLabel {
     return label.isEmpty() ? "" : " by " + label;
   }
 
-  /**
-   * Returns true if a client of this library writes such ids, with or without a label.
-   *
-   * @param ownerId the value of a lock key
-   */
+  /** Returns true if a client of this library writes such ids, with or without a label. */
   public static boolean isOurs(String ownerId) {
     return OWNER.matcher(ownerId).matches();
   }

@@ -11,12 +11,7 @@ public class LibraryThread extends Thread {
 
   private static final ThreadGroup GROUP = topmost(Thread.currentThread().getThreadGroup());
 
-  /**
-   * Makes a thread, which is not started.
-   *
-   * @param task its work
-   * @param name its name
-   */
+  /** Makes a thread, which is not started. */
   @SuppressWarnings("this-escape") // to Thread only, whose setters know no subclass
   public LibraryThread(Runnable task, String name) {
     super(GROUP, task, name, 0, false);
@@ -25,11 +20,7 @@ public class LibraryThread extends Thread {
     setContextClassLoader(LibraryThread.class.getClassLoader());
   }
 
-  /**
-   * Returns a factory of such threads.
-   *
-   * @param name the name of each
-   */
+  /** Returns a factory of threads with this name. */
   public static ThreadFactory named(String name) {
     return task -> new LibraryThread(task, name);
   }

@@ -24,12 +24,7 @@ public record NodeLook(List<Long> remainingMillis, String doubt) {
     doubt = Brief.text(doubt);
   }
 
-  /**
-   * Returns the same keys in doubt.
-   *
-   * @param reason the reason, for an operator
-   * @return the changed copy
-   */
+  /** Returns the same keys in doubt, for this reason. */
   public NodeLook doubted(String reason) {
     return new NodeLook(remainingMillis, reason);
   }

@@ -102,23 +102,12 @@ public record NodeReply(
     DENIED
   }
 
-  /**
-   * Returns an answer without a counter or a remaining time.
-   *
-   * @param kind the meaning of the answer
-   * @param detail the reason in words, for an operator; may be empty
-   * @return the answer
-   */
+  /** Returns an answer without a counter or a remaining time; its detail may be empty. */
   public static NodeReply of(Kind kind, String detail) {
     return new NodeReply(kind, 0, -1, detail, "", null, null);
   }
 
-  /**
-   * Returns the answer to an inspection: {@link Kind#HELD} or {@link Kind#NOT_HELD}.
-   *
-   * @param report the state of the name
-   * @return the answer
-   */
+  /** Returns the answer to an inspection: {@link Kind#HELD} or {@link Kind#NOT_HELD}. */
   public static NodeReply inspected(NodeReport report) {
     Kind kind = report.owner() == null ? Kind.NOT_HELD : Kind.HELD;
     return new NodeReply(kind, 0, -1, "", "", report, null);
@@ -126,33 +115,18 @@ public record NodeReply(
 
   /**
    * Returns the answer to a look: {@link Kind#NOT_HELD} if a name is free, else {@link Kind#HELD}.
-   *
-   * @param look which names are held
-   * @return the answer
    */
   public static NodeReply looked(NodeLook look) {
     Kind kind = look.remainingMillis().contains(NodeLook.FREE) ? Kind.NOT_HELD : Kind.HELD;
     return new NodeReply(kind, 0, -1, "", "", null, look);
   }
 
-  /**
-   * Returns {@link Kind#GRANTED}.
-   *
-   * @param counter the node's counter before the grant; 0 if it is not known
-   * @return the answer
-   */
+  /** Returns {@link Kind#GRANTED}, with the counter before it. */
   public static NodeReply granted(long counter) {
     return counter == 0 ? GRANTED : new NodeReply(Kind.GRANTED, counter, -1, "", "", null, null);
   }
 
-  /**
-   * Returns {@link Kind#HELD}.
-   *
-   * @param remainingMillis the remaining life of the holder's key; −1 if it has no bound
-   * @param counter the node's counter
-   * @param holder the label of the holder; empty if it has none
-   * @return the answer
-   */
+  /** Returns {@link Kind#HELD} with the label of the holder. */
   public static NodeReply held(long remainingMillis, long counter, String holder) {
     return new NodeReply(Kind.HELD, counter, remainingMillis, holder, "", null, null);
   }
@@ -160,10 +134,7 @@ public record NodeReply(
   /**
    * Returns {@link Kind#HELD}, as the answer to {@link NodeRequest.Grant}.
    *
-   * @param remainingMillis the remaining life of the holder's key; −1 if it has no bound
-   * @param counter the node's counter
    * @param value the value of the lock key; {@code -} if the node could not print it
-   * @return the answer
    */
   public static NodeReply heldBy(long remainingMillis, long counter, String value) {
     String owner = value.equals("-") ? "" : HolderLabel.owner(value);
@@ -171,75 +142,37 @@ public record NodeReply(
         Kind.HELD, counter, remainingMillis, HolderLabel.of(value), owner, null, null);
   }
 
-  /**
-   * Returns {@link Kind#RELEASED}: the name is set free.
-   *
-   * @param remainingMillis the remaining life of the key, which stays
-   * @param token the token of the holder until now; 0 if its value names none
-   * @param holder the label of the holder until now; empty if it has none
-   * @return the answer
-   */
+  /** Returns {@link Kind#RELEASED}: the name is set free, and had this holder until now. */
   public static NodeReply freed(long remainingMillis, long token, String holder) {
     return new NodeReply(Kind.RELEASED, token, remainingMillis, holder, "", null, null);
   }
 
-  /**
-   * Returns {@link Kind#WAIT}.
-   *
-   * @param remainingMillis the remaining life of the first ticket, unless its owner asks again
-   * @return the answer
-   */
+  /** Returns {@link Kind#WAIT}. */
   public static NodeReply waiting(long remainingMillis) {
     return new NodeReply(Kind.WAIT, 0, remainingMillis, "", "", null, null);
   }
 
-  /**
-   * Returns {@link Kind#STALE}.
-   *
-   * @param counter the node's counter
-   * @return the answer
-   */
+  /** Returns {@link Kind#STALE}. */
   public static NodeReply stale(long counter) {
     return new NodeReply(Kind.STALE, counter, -1, "", "", null, null);
   }
 
-  /**
-   * Returns {@link Kind#ABSTAIN}.
-   *
-   * @param remainingMillis the rest of the abstention; −1 if unknown
-   * @param detail the reason
-   * @return the answer
-   */
+  /** Returns {@link Kind#ABSTAIN}. */
   public static NodeReply abstain(long remainingMillis, String detail) {
     return new NodeReply(Kind.ABSTAIN, 0, remainingMillis, detail, "", null, null);
   }
 
-  /**
-   * Returns {@link Kind#UNKNOWN}.
-   *
-   * @param detail what happened
-   * @return the answer
-   */
+  /** Returns {@link Kind#UNKNOWN}; the detail is what happened. */
   public static NodeReply unknown(String detail) {
     return of(Kind.UNKNOWN, detail);
   }
 
-  /**
-   * Returns {@link Kind#UNREACHABLE}.
-   *
-   * @param detail the reason
-   * @return the answer
-   */
+  /** Returns {@link Kind#UNREACHABLE}. */
   public static NodeReply unreachable(String detail) {
     return of(Kind.UNREACHABLE, detail);
   }
 
-  /**
-   * Returns {@link Kind#MISCONFIGURED}.
-   *
-   * @param detail the reason and, if it is known, the fix
-   * @return the answer
-   */
+  /** Returns {@link Kind#MISCONFIGURED}; the detail has the fix, too, if that is known. */
   public static NodeReply misconfigured(String detail) {
     return of(Kind.MISCONFIGURED, detail);
   }

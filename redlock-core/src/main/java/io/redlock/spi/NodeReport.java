@@ -75,12 +75,7 @@ public record NodeReport(
         + (doubt.isEmpty() ? "" : ", in doubt: " + doubt);
   }
 
-  /**
-   * Returns the same state in doubt.
-   *
-   * @param reason the reason, for an operator
-   * @return the changed copy
-   */
+  /** Returns the same state in doubt, for this reason. */
   public NodeReport doubted(String reason) {
     return new NodeReport(
         owner, remainingMillis, counter, waiting, waiters, reason, reading, readers);

@@ -16,14 +16,7 @@ public record StatusOfNode(
     int queued)
     implements NodeStatus {
 
-  /**
-   * Creates the status of a node that measures nothing.
-   *
-   * @param name the node's name as configured
-   * @param state its state
-   * @param sinceAgo the time since it entered the state
-   * @param reason the reason; an empty text for none
-   */
+  /** Creates the status of a node that measures nothing. */
   public StatusOfNode(String name, State state, Duration sinceAgo, String reason) {
     this(
         name,
@@ -36,12 +29,7 @@ public record StatusOfNode(
         0);
   }
 
-  /**
-   * Returns the text, or nothing for an empty one.
-   *
-   * @param text the text
-   * @return the text; empty if it is
-   */
+  /** Returns the text, or nothing for an empty one. */
   public static Optional<String> ifAny(String text) {
     return Optional.of(text).filter(some -> !some.isEmpty());
   }
