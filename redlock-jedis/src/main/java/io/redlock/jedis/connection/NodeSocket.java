@@ -78,11 +78,6 @@ final class NodeSocket extends Socket {
   }
 
   @Override
-  public void setSoLinger(boolean on, int seconds) throws SocketException {
-    socket.setSoLinger(on, seconds);
-  }
-
-  @Override
   public SocketAddress getLocalSocketAddress() {
     return socket.getLocalSocketAddress();
   }
@@ -110,10 +105,5 @@ final class NodeSocket extends Socket {
   @Override
   public void close() throws IOException {
     socket.close();
-  }
-
-  @Override
-  public String toString() {
-    return socket.toString();
   }
 }
