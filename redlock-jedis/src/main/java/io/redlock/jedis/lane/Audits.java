@@ -72,12 +72,10 @@ final class Audits {
     return verdict.stand() == Verdict.Stand.VOTES;
   }
 
-  /** Returns the guard of grants and extends. */
   Guard guard() {
     return guard;
   }
 
-  /** Returns a new audit. */
   Call call(@Nullable Refresh due) {
     refresh = due;
     return new Call(AuditCall.invocation(number++, due), 0, null);
@@ -99,12 +97,10 @@ final class Audits {
     dueNanos = nowNanos + periodNanos;
   }
 
-  /** Makes the next audit due now. */
   void hasten(long nowNanos) {
     dueNanos = nowNanos;
   }
 
-  /** Returns when the next audit is due. */
   long dueNanos() {
     return dueNanos;
   }
@@ -115,7 +111,6 @@ final class Audits {
     return staleNanos - nowNanos > 0 ? LaneTicks.earlier(staleNanos, dueNanos) : dueNanos;
   }
 
-  /** Returns true if the last success is too old. */
   boolean isStale(long nowNanos) {
     return nowNanos - succeededNanos > NodeAudit.FRESH_NANOS;
   }

@@ -22,7 +22,6 @@ final class CallQueue {
     return size == 0;
   }
 
-  /** Returns the first call; null if there is none. */
   @Nullable Call first() {
     return first;
   }

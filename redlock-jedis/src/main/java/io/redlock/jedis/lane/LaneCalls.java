@@ -45,12 +45,10 @@ final class LaneCalls {
     this.effects = effects;
   }
 
-  /** Returns the number of calls that wait to be sent. */
   int queued() {
     return queue.size() + looks.size();
   }
 
-  /** Returns the number of calls that were sent and not yet answered. */
   int unanswered() {
     return unanswered.size();
   }
@@ -77,7 +75,6 @@ final class LaneCalls {
 
   // Before a call is sent.
 
-  /** Queues a call. */
   void add(Call call, long nowNanos) {
     call.state = Call.State.QUEUED;
     call.sinceNanos = nowNanos;
@@ -88,7 +85,6 @@ final class LaneCalls {
     return call.isLook() ? looks : queue;
   }
 
-  /** Adds a call that is sent before the queue. */
   void addAhead(Call call) {
     ahead.add(call);
   }
@@ -103,7 +99,6 @@ final class LaneCalls {
     return true;
   }
 
-  /** Moves the releases to the front of the queue. */
   void putReleasesFirst() {
     queue.forEach(
         call -> {
@@ -125,7 +120,6 @@ final class LaneCalls {
     answerAll(looks, refusal);
   }
 
-  /** Answers all queued calls. */
   void refuseAll(NodeReply refusal) {
     answerAll(queue, refusal);
     answerAll(looks, refusal);
@@ -133,7 +127,6 @@ final class LaneCalls {
 
   // Sending.
 
-  /** Sends the calls that go before the queue. */
   void sendAhead(List<Call> batch, long nowNanos) {
     for (Call call = ahead.first(); call != null; call = ahead.first()) {
       send(ahead, call, batch, nowNanos);

@@ -124,12 +124,10 @@ final class LaneConnection {
                 + "ms");
   }
 
-  /** Returns true if this is the connection in use. */
   boolean uses(@Nullable Wire other) {
     return batch != null && batch.wire == other;
   }
 
-  /** Returns true if there is a connection that carries requests. */
   boolean isOpen() {
     return open;
   }
@@ -151,7 +149,6 @@ final class LaneConnection {
 
   // Begin and end.
 
-  /** Begins the handshake of a new connection. */
   void begin(Wire fresh, long nowNanos) {
     batch = new Batch(fresh);
     answered = false;
@@ -194,7 +191,6 @@ final class LaneConnection {
     }
   }
 
-  /** Gives the connection up. */
   void leave() {
     if (batch != null) {
       shell.add(batch.wire::end);
@@ -442,7 +438,6 @@ final class LaneConnection {
     }
   }
 
-  /** Plans the next tick while there is a connection. */
   void planTick(long nowNanos) {
     long auditNanos = audits.dueOrStaleNanos(nowNanos);
     if (open && calls.isIdle() && auditNanos - nowNanos > 0) {

@@ -193,7 +193,6 @@ final class LaneHealth {
     }
   }
 
-  /** Takes note of an answer. */
   void answered(long nowNanos) {
     if (condition.state == State.SILENT) {
       become(asStanding(condition.standing, nowNanos));
@@ -327,7 +326,6 @@ final class LaneHealth {
     return refusal;
   }
 
-  /** Takes note that the lane is closed. */
   void closed(long nowNanos) {
     NodeReply refusal = NodeReply.unreachable("closed");
     become(to(State.CLOSED, "", refusal, condition.standing, nowNanos));

@@ -139,7 +139,6 @@ final class LaneMachine {
 
   // The connection.
 
-  /** Begins to connect. */
   void start(long nowNanos) {
     dial();
     waitForConnection(nowNanos);

@@ -90,7 +90,6 @@ final class LockedShell implements LaneShell {
 
   // Steps.
 
-  /** Runs one step, then writes. */
   void event(ObjLongConsumer<LaneMachine> step) {
     step(step);
     write(false);

@@ -136,7 +136,6 @@ public final class NodeLane implements LockNode {
         : started.status();
   }
 
-  /** Returns true if no call waits to be sent or to be answered. */
   boolean isIdle() {
     LockedShell started = shell;
     return started == null || started.isIdle();

@@ -33,7 +33,6 @@ public final class Argument implements Rawable {
     return of(Long.toString(number));
   }
 
-  /** Returns this text, followed by another. */
   Argument then(Argument end) {
     byte[] both = Arrays.copyOf(raw, raw.length + end.raw.length);
     System.arraycopy(end.raw, 0, both, raw.length, end.raw.length);

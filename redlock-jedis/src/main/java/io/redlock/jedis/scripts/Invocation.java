@@ -49,7 +49,6 @@ public final class Invocation {
     return request == null ? 0 : request.names().size();
   }
 
-  /** Returns one of the names. */
   String name(int number) {
     return Objects.requireNonNull(request).names().get(number);
   }
