@@ -20,7 +20,6 @@ final class InvalidSettingsAnalyzer extends AbstractFailureAnalyzer<InvalidSetti
 
   private final Environment environment;
 
-  /** Creates the analyzer; called by Spring Boot. */
   InvalidSettingsAnalyzer(Environment environment) {
     this.environment = environment;
   }

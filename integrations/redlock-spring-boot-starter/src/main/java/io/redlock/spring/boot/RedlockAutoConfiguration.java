@@ -28,7 +28,6 @@ import redis.clients.jedis.JedisClientConfig;
 @EnableConfigurationProperties(RedlockProperties.class)
 public class RedlockAutoConfiguration {
 
-  /** Creates the configuration; called by Spring. */
   RedlockAutoConfiguration() {}
 
   @Bean(destroyMethod = "close")

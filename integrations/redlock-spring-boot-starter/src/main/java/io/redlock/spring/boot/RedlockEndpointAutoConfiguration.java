@@ -17,7 +17,6 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnAvailableEndpoint(endpoint = RedlockEndpoint.class)
 public class RedlockEndpointAutoConfiguration {
 
-  /** Creates the configuration; called by Spring. */
   RedlockEndpointAutoConfiguration() {}
 
   @Bean

@@ -17,7 +17,6 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnEnabledHealthIndicator("redlock")
 public class RedlockHealthAutoConfiguration {
 
-  /** Creates the configuration; called by Spring. */
   RedlockHealthAutoConfiguration() {}
 
   @Bean

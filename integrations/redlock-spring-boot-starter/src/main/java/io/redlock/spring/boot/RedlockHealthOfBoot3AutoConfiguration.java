@@ -17,7 +17,6 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnEnabledHealthIndicator("redlock")
 public class RedlockHealthOfBoot3AutoConfiguration {
 
-  /** Creates the configuration; called by Spring. */
   RedlockHealthOfBoot3AutoConfiguration() {}
 
   @Bean

@@ -13,7 +13,6 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnClass(name = "io.micrometer.core.instrument.MeterRegistry")
 public class RedlockMetricsAutoConfiguration {
 
-  /** Creates the configuration; called by Spring. */
   RedlockMetricsAutoConfiguration() {}
 
   /** Returns meters that are bound at once: Spring Boot binds them after the first acquires. */

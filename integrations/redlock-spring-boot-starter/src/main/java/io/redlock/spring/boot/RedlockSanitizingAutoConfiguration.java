@@ -11,7 +11,6 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnClass(name = "org.springframework.boot.actuate.endpoint.SanitizingFunction")
 public class RedlockSanitizingAutoConfiguration {
 
-  /** Creates the configuration; called by Spring. */
   RedlockSanitizingAutoConfiguration() {}
 
   /** Sanitizes {@code redlock.nodes} and {@code redlock.moving-to}, in any spelling. */

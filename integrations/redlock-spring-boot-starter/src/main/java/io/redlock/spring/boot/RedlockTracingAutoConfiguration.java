@@ -16,7 +16,6 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnClass(name = "io.micrometer.tracing.Tracer")
 public class RedlockTracingAutoConfiguration {
 
-  /** Creates the configuration; called by Spring. */
   RedlockTracingAutoConfiguration() {}
 
   @Bean
