@@ -38,15 +38,5 @@ public final class RedlockDistributedLockRegistry extends LeaseLockRegistry<Dist
     RegistryDistributedLock(LeaseLockRegistry<?> registry, String key) {
       super(registry, key);
     }
-
-    @Override
-    public void lock(Duration ttl) {
-      lockFor(ttl);
-    }
-
-    @Override
-    public boolean tryLock(Duration waitTime, Duration ttl) throws InterruptedException {
-      return tryLockFor(waitTime, ttl);
-    }
   }
 }

@@ -38,10 +38,11 @@ class RegistryLock implements LeaseLock {
 
   @Override
   public void lock() {
-    lockFor(registry.ttl);
+    lock(registry.ttl);
   }
 
-  void lockFor(Duration ttl) {
+  /** Locks as Spring Integration 7's {@code DistributedLock} does. */
+  public void lock(Duration ttl) {
     extended(ttl).lock();
   }
 
@@ -60,7 +61,8 @@ class RegistryLock implements LeaseLock {
     return extended(registry.ttl).tryLock(time, unit);
   }
 
-  boolean tryLockFor(Duration waitTime, Duration ttl) throws InterruptedException {
+  /** Locks as Spring Integration 7's {@code DistributedLock} does. */
+  public boolean tryLock(Duration waitTime, Duration ttl) throws InterruptedException {
     long nanos = TimeUnit.NANOSECONDS.convert(waitTime);
     return extended(ttl).tryLock(nanos, TimeUnit.NANOSECONDS);
   }
