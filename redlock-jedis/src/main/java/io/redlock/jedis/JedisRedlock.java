@@ -10,8 +10,6 @@ import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.settings.Setting;
 import io.redlock.spi.BackgroundLog;
 import java.time.Duration;
-import java.util.Collection;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import redis.clients.jedis.Connection;
@@ -339,7 +337,7 @@ public final class JedisRedlock {
      *     its fix, without passwords
      */
     public AdoptReport adopt() {
-      return adopt(false, List.of());
+      return adopt(false);
     }
 
     /**
@@ -354,31 +352,11 @@ public final class JedisRedlock {
      *     its fix, without passwords
      */
     public AdoptReport adoptNew() {
-      return adopt(true, List.of());
+      return adopt(true);
     }
 
-    /**
-     * Does the same as {@link #adopt} without masters that are gone for good: the others go on
-     * without their answer. <b>Never start a master again that was declared gone, unless it is
-     * empty.</b>
-     *
-     * @param addresses the masters that are gone for good, written as in the list
-     * @return the outcome for each master
-     * @throws IllegalArgumentException if the configuration is not valid; lists every fault with
-     *     its fix, without passwords
-     */
-    public AdoptReport adoptWithout(Collection<String> addresses) {
-      DeploymentSettings.given(addresses, "addresses", "name the masters that are gone for good");
-      if (addresses.isEmpty()) {
-        throw new IllegalArgumentException(
-            "cannot adopt: addresses names no address: name the masters that are gone for good");
-      }
-      return adopt(false, addresses);
-    }
-
-    private AdoptReport adopt(boolean isNew, Collection<String> without) {
-      Word word = new Word(without, List.of(), false);
-      return deployment.adopt(isNew, word, Map.of(), waits -> LOG.info("adopt: {}", waits));
+    private AdoptReport adopt(boolean isNew) {
+      return deployment.adopt(isNew, Word.NONE, Map.of(), waits -> LOG.info("adopt: {}", waits));
     }
   }
 }

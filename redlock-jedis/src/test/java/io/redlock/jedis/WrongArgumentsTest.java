@@ -11,7 +11,6 @@ import java.lang.reflect.Modifier;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -44,8 +43,6 @@ class WrongArgumentsTest {
           "node|address",
           "adoptNew",
           "node|address",
-          "adoptWithout",
-          "addresses|--without",
           "node",
           "node|address",
           "movingTo",
@@ -77,9 +74,6 @@ class WrongArgumentsTest {
     }
     if (type == JedisClientConfig.class) {
       return Map.of(DefaultJedisClientConfig.builder().database(1).build(), "database 1");
-    }
-    if (type == Collection.class) {
-      return Map.of(List.of(), "no address", List.of("b:1"), "[b:1]");
     }
     if (type == Map.class) {
       Map<Object, String> wrong = new HashMap<>();

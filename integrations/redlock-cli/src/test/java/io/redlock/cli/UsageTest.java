@@ -70,6 +70,7 @@ class UsageTest {
             List.of("adopt"),
             List.of("adopt", "--key-prefix"),
             List.of("adopt", "redis://app:geheim@nowhere"),
+            List.of("adopt", "--without=b:1", "127.0.0.1:1"),
             List.of("status"),
             List.of("status", "r"),
             List.of("free", "r", "--token=99999999999999999999", "--nodes=127.0.0.1:1"),
