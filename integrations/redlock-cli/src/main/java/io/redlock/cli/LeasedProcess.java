@@ -48,17 +48,16 @@ final class LeasedProcess {
    * @return true if the lease ended first
    */
   boolean outlivesLease(Duration grace, boolean leavesDescendants) throws InterruptedException {
+    boolean isOver = true;
     try {
       await(leavesDescendants);
-      if (lease.isValid()) {
-        return false;
+      isOver = !lease.isValid();
+      return isOver;
+    } finally {
+      if (isOver) {
+        end(grace);
       }
-    } catch (RuntimeException | Error e) {
-      end(grace);
-      throw e;
     }
-    end(grace);
-    return true;
   }
 
   private void await(boolean leavesDescendants) throws InterruptedException {
