@@ -277,11 +277,13 @@ final class Family {
     known.entrySet().removeIf(member -> !isRunning(member));
     Map<Long, Stat> running = new HashMap<>();
     Set<Long> members = new HashSet<>(known.keySet());
-    if (root == null) {
-      members.add(OWN_PID); // to find its children
+    long rootPid = root == null ? OWN_PID : root.pid(); // to find its children
+    boolean hasRoot = root == null || root.isAlive();
+    if (hasRoot) {
+      members.add(rootPid);
     }
     boolean looksForSession = // unless its number belongs to another process by now
-        hasSession && root != null && (root.isAlive() || ProcessHandle.of(root.pid()).isEmpty());
+        hasSession && (hasRoot || ProcessHandle.of(rootPid).isEmpty());
     Set<Long> endedBefore = Set.copyOf(ended);
     ended.clear();
     groups.clear();
@@ -295,24 +297,21 @@ final class Family {
     for (long pid : pids) {
       try {
         Stat stat = Stat.of(pid);
-        boolean isInSession =
-            looksForSession && root != null && stat != null && stat.session == root.pid();
+        boolean isInSession = looksForSession && stat != null && stat.session == rootPid;
         boolean isPassing = stat == null;
         if (stat != null && isInSession) {
           groups.add(stat.group);
-          if (!stat.isRunning()) {
-            ended.add(stat.pid);
-            isPassing = !endedBefore.contains(stat.pid);
-          }
         }
-        sight = isPassing && sight != Sight.NONE ? Sight.PASSING : sight;
         if (stat != null && stat.isRunning()) {
           running.put(pid, stat);
-          boolean isRoot = root != null && pid == root.pid() && root.isAlive();
-          if (isInSession || isRoot || hasLease(stat)) {
+          if (isInSession || members.contains(pid) || hasLease(stat)) {
             members.add(pid);
           }
+        } else if (isInSession) {
+          ended.add(pid);
+          isPassing = !endedBefore.contains(pid);
         }
+        sight = isPassing && sight != Sight.NONE ? Sight.PASSING : sight;
       } catch (IOException e) {
         sight = Sight.NONE;
       }
@@ -325,12 +324,8 @@ final class Family {
       }
     } while (isNew);
     members.remove(OWN_PID);
-    running.forEach(
-        (pid, stat) -> {
-          if (members.contains(pid)) {
-            known.put(pid, stat.start);
-          }
-        });
+    running.keySet().retainAll(members);
+    running.forEach((pid, stat) -> known.put(pid, stat.start));
     return sight;
   }
 
