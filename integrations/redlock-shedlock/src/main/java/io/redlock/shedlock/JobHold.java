@@ -31,19 +31,12 @@ final class JobHold {
   private long overNanos; // guarded by this; when it is released
   private boolean unlocked; // guarded by this
 
-  private JobHold(Lease lease, Limits limits, JobTimer timer) {
+  JobHold(Lease lease, Limits limits, JobTimer timer) {
     this.lease = lease;
     this.timer = timer;
     this.confirmed = limits;
     this.limits = limits;
     this.overNanos = limits.latestNanos;
-  }
-
-  /** Begins with a new lease. If it throws, somebody else must release that. */
-  static JobHold begin(Lease lease, Limits limits, JobTimer timer) {
-    JobHold hold = new JobHold(lease, limits, timer);
-    timer.add(hold);
-    return hold;
   }
 
   /**

@@ -115,8 +115,9 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
   private SimpleLock begin(Lease lease, LockConfiguration configuration) {
     SimpleLock lock = null;
     try {
-      JobHold.Limits limits = limits(configuration, System.nanoTime());
-      lock = new JobLock(configuration, JobHold.begin(lease, limits, timer));
+      JobHold hold = new JobHold(lease, limits(configuration), timer);
+      timer.add(hold);
+      lock = new JobLock(configuration, hold);
       return lock;
     } finally {
       if (lock == null) { // no memory
@@ -141,7 +142,7 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
 
     @Override
     protected Optional<SimpleLock> doExtend(LockConfiguration next) {
-      return hold.extend(limits(next, System.nanoTime()), ttlFor(next))
+      return hold.extend(limits(next), ttlFor(next))
           ? Optional.of(new JobLock(next, hold))
           : Optional.empty();
     }
@@ -164,8 +165,9 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
     }
   }
 
-  /** Returns the limits of a hold that begins at this time. */
-  private JobHold.Limits limits(LockConfiguration configuration, long startNanos) {
+  /** Returns the limits of a hold that begins now. */
+  private JobHold.Limits limits(LockConfiguration configuration) {
+    long startNanos = System.nanoTime();
     Duration longest = shorter(configuration.getLockAtMostFor(), LONGEST);
     return new JobHold.Limits(
         startNanos + shorter(configuration.getLockAtLeastFor(), LONGEST).toNanos(),

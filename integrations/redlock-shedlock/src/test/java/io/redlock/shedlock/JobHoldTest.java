@@ -26,7 +26,7 @@ class JobHoldTest {
   private Runnable meanwhile = () -> {};
   private ExtendResult result = ExtendResult.unknown(VOTES);
   private final JobHold hold =
-      JobHold.begin(
+      new JobHold(
           ShortMemoryTest.proxy(
               Lease.class,
               method ->
