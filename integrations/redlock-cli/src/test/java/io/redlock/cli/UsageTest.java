@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -43,6 +44,19 @@ class UsageTest {
       return new Outcome(Cli.run(console, arguments.toArray(String[]::new)), printed.toString());
     }
   }
+
+  private static final Map<String, String> BROKEN =
+      new AbstractMap<>() {
+        @Override
+        public Set<Entry<String, String>> entrySet() {
+          return Set.of();
+        }
+
+        @Override
+        public int size() { // is asked by who copies it
+          throw new IllegalStateException("a defect");
+        }
+      };
 
   private static final List<String> COMMANDS =
       List.of("exec", "doctor", "adopt", "agree", "resize", "status", "list", "free");
@@ -157,6 +171,15 @@ class UsageTest {
     assertTrue(outcome.printed.contains(name), what);
     assertTrue(outcome.printed.contains(value), what);
     assertTrue(outcome.printed.matches("(?s).*from \\w+ to \\w+.*"), what);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"exec --resource=r -- true", "doctor a:1", "adopt a:1", "status r", "list"})
+  void defectHasAnExitCodeOfItsOwn(String arguments) {
+    Outcome outcome = Outcome.of(BROKEN, List.of(arguments.split(" ")));
+    assertEquals(125, outcome.exitCode);
+    assertTrue(outcome.printed.contains("IllegalStateException: a defect"), outcome::toString);
   }
 
   @Test
