@@ -131,9 +131,9 @@ class LyingMasterTest {
     Talk drip =
         client -> {
           connections.incrementAndGet();
-          OutputStream out = client.getOutputStream();
-          out.write(begin.getBytes(StandardCharsets.US_ASCII));
           try {
+            OutputStream out = client.getOutputStream();
+            out.write(begin.getBytes(StandardCharsets.US_ASCII));
             while (!over.await(20, TimeUnit.MILLISECONDS)) {
               out.write('x');
             }
