@@ -67,7 +67,8 @@ public final class GateProxy implements AutoCloseable {
     byte @Nullable [] next() throws IOException;
   }
 
-  private record Asked(String request, long arrivedNanos, long forwardedNanos) {}
+  private record Asked(
+      String request, boolean subscribes, long arrivedNanos, long forwardedNanos) {}
 
   private final ServerSocket listener;
   private final Consumer<Exchange> observer;
@@ -415,7 +416,7 @@ public final class GateProxy implements AutoCloseable {
       if (gate == requests) {
         return new Frame(this, bytes, text(bytes), arrivedNanos);
       }
-      Asked asked = RespFrames.isPush(bytes) ? null : link.unanswered.poll();
+      Asked asked = answered(bytes);
       if (asked == null) {
         return new Frame(this, bytes, "", arrivedNanos);
       }
@@ -425,9 +426,21 @@ public final class GateProxy implements AutoCloseable {
       return new Frame(this, bytes, asked.request, arrivedNanos);
     }
 
+    /** Takes the request that this answers; null if it comes of the server's own accord. */
+    private @Nullable Asked answered(byte[] reply) {
+      Asked oldest = link.unanswered.peek();
+      boolean isPush =
+          RespFrames.isOfSubscription(reply) // the first answers; one comes for each channel
+              ? oldest == null || !oldest.subscribes
+              : RespFrames.isPush(reply);
+      return isPush ? null : link.unanswered.poll();
+    }
+
     void write(Frame frame) {
-      if (gate == requests && !RespFrames.isAnsweredByPushes(frame.bytes)) {
-        link.unanswered.add(new Asked(frame.request, frame.arrivedNanos, System.nanoTime()));
+      if (gate == requests) {
+        boolean subscribes = RespFrames.isOfSubscription(frame.bytes);
+        link.unanswered.add(
+            new Asked(frame.request, subscribes, frame.arrivedNanos, System.nanoTime()));
       }
       try {
         to.getOutputStream().write(frame.bytes);

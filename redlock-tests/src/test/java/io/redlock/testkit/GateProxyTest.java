@@ -158,10 +158,11 @@ class GateProxyTest {
     return arguments;
   }
 
-  /** A connection that was subscribed for a while goes back to a pool and serves others. */
+  /** A connection that was subscribed, or refused a channel, serves others. */
   @ParameterizedTest
   @ValueSource(ints = {2, 3})
   void repliesAfterASubscriptionAreToldWithTheirOwnRequests(int protocol) throws IOException {
+    server.command("ACL", "SETUSER", "guest", "on", "nopass", "+@all", "resetchannels", "&c");
     Queue<GateProxy.Exchange> seen = new ConcurrentLinkedQueue<>();
     try (GateProxy observed = GateProxy.to(server, seen::add);
         Socket socket = new Socket(server.host(), observed.port())) {
@@ -169,7 +170,13 @@ class GateProxyTest {
           new BufferedReader(
               new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII));
       for (String command :
-          List.of("HELLO " + protocol, "SUBSCRIBE c", "UNSUBSCRIBE c", "ECHO one", "ECHO two")) {
+          List.of(
+              "HELLO " + protocol + " AUTH guest any",
+              "SUBSCRIBE c",
+              "UNSUBSCRIBE c",
+              "SUBSCRIBE denied",
+              "ECHO one",
+              "ECHO two")) {
         StringBuilder request = new StringBuilder();
         String[] words = command.split(" ");
         request.append('*').append(words.length).append("\r\n");

@@ -11,11 +11,11 @@ import org.jspecify.annotations.Nullable;
 /** Cuts a stream of the Redis protocol, versions 2 and 3, either direction, into whole values. */
 final class RespFrames implements GateProxy.Frames {
 
-  private static final Pattern SUBSCRIBING =
-      Pattern.compile("(?i)\\*\\d+\r\n\\$\\d+\r\n[PS]?(UN)?SUBSCRIBE\r\n");
+  private static final Pattern SUBSCRIPTION =
+      Pattern.compile("(?i)[*>]\\d+\r\n\\$\\d+\r\n[PS]?(UN)?SUBSCRIBE\r\n");
 
   private static final Pattern SENT_TO_SUBSCRIBERS =
-      Pattern.compile("\\*[34]\r\n\\$\\d+\r\n([ps]?(un)?subscribe|[ps]?message)\r\n");
+      Pattern.compile("\\*[34]\r\n\\$\\d+\r\n[ps]?message\r\n");
 
   private final InputStream in;
   private final ByteArrayOutputStream frame = new ByteArrayOutputStream();
@@ -43,9 +43,9 @@ final class RespFrames implements GateProxy.Frames {
     return frame[0] == '>' || startsLike(frame, SENT_TO_SUBSCRIBERS);
   }
 
-  /** Whether a request is answered by pushes and by nothing else. */
-  static boolean isAnsweredByPushes(byte[] request) {
-    return startsLike(request, SUBSCRIBING);
+  /** Whether a frame asks for subscriptions or their end, or says yes to that. */
+  static boolean isOfSubscription(byte[] frame) {
+    return startsLike(frame, SUBSCRIPTION);
   }
 
   private static boolean startsLike(byte[] frame, Pattern pattern) {
