@@ -187,9 +187,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
     if (command != Command.ABORT) { // which passes over others
       rules.on(
           each -> !isKnown(each),
-          each ->
-              Step.refuse(
-                  each.index, "it serves other clients, " + each.serves + ": see redlock doctor"));
+          refuse("whom it serves does not fit this change: see redlock doctor"));
     }
     switch (command) { // M2
       case PREPARE -> prepare(masters, rules);
