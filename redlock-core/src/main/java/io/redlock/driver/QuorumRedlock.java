@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 /** The lock service: all methods of {@link Redlock}, over {@link AcquireCall}. */
 final class QuorumRedlock implements Redlock {
 
-  private final ServiceContext context;
+  final ServiceContext context;
 
   private final QuorumWatch quorumWatch;
   private final Operations operations;

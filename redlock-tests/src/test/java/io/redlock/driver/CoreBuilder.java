@@ -1,8 +1,12 @@
 package io.redlock.driver;
 
+import io.redlock.Leadership;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
 import io.redlock.spi.LockNode;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadFactory;
 
 /** Reaches into a builder: what it was given, and what only simulations give it. */
 public final class CoreBuilder {
@@ -19,6 +23,17 @@ public final class CoreBuilder {
   public static void startRefusedWith(RedlockBuilder builder, Executor starter) {
     builder.losses = builder.others = task -> new Started(task, starter);
     builder.idleMillis = 0;
+  }
+
+  /** The same as {@link Redlock#lead}, with the threads of its work. */
+  public static Leadership lead(
+      Redlock redlock, LeaseRequest request, Leadership.Work work, ThreadFactory threads) {
+    ServiceContext context = ((QuorumRedlock) redlock).context;
+    LeaderCandidate candidate =
+        new LeaderCandidate(
+            context, request, work, patient -> new AcquireCall(context, patient), threads);
+    candidate.begin();
+    return candidate;
   }
 
   private static final class Started extends Thread {

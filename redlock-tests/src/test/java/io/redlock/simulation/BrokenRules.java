@@ -10,6 +10,7 @@ import static io.redlock.simulation.SimInvariant.I7;
 import static io.redlock.simulation.SimInvariant.I8;
 import static io.redlock.simulation.SimInvariant.I9;
 
+import io.redlock.Lease;
 import io.redlock.RetryStrategy;
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.jedis.membership.Served;
@@ -277,6 +278,9 @@ final class BrokenRules {
         rule("21 the release forgets what an extend may have left")
             .under(BrokenRules::longKeys)
             .clients(Habits::releasesWhereGranted),
+        rule("43 a leader's lease is released before its work has ended")
+            .under(plan -> plan.leading().only())
+            .by(parts -> parts.stopping = Lease::close),
         rule("U01 a callback that the executor rejects is dropped")
             .under(plan -> plan.only(SimFault.USER_CODE))
             .by(parts -> parts.threads = starter -> work -> {}));

@@ -54,7 +54,7 @@ class CampaignSimulationTest {
   }
 
   @ParameterizedTest
-  @MethodSource({"fair", "shared", "permits", "changes"})
+  @MethodSource({"fair", "shared", "permits", "leaders", "changes"})
   @Tag("budget")
   void nothingIsViolated(Purpose purpose) {
     purpose.run(Campaign.seeds(purpose.brief, purpose.all));
@@ -147,6 +147,18 @@ class CampaignSimulationTest {
   private static Purpose permits(String text, List<Figure> figures, UnaryOperator<SimPlan> faults) {
     return new Purpose(
         text, 4, 12, seed -> faults.apply(SimPlan.of(seed).permits(2 + (int) (seed % 4))), figures);
+  }
+
+  /** Candidates that resign, are closed, by their work too, and take their time to stop. */
+  static Stream<Purpose> leaders() {
+    return Stream.of(
+        leaders("candidates work one after the other", SimPlan::only),
+        leaders("candidates work one after the other under any fault", plan -> plan));
+  }
+
+  private static Purpose leaders(String text, UnaryOperator<SimPlan> faults) {
+    LongFunction<SimPlan> plans = seed -> faults.apply(SimPlan.of(seed).leading());
+    return new Purpose(text, 4, 20, plans, List.of(new Figure("leads", it -> it.leases, 10)));
   }
 
   /** The masters change under clients that work, with the production commands. */

@@ -174,6 +174,8 @@ class CheckerTest {
           claim(process, words[0].equals("end") ? 0 : GOOD_MILLIS);
           checker.holds.ended(hold, new LeaseEnd(LeaseEnd.Cause.RELEASED, ""));
         }
+        case "lead" -> checker.holds.leads(hold);
+        case "stop" -> checker.holds.stops(hold);
         case "lock-again" -> checker.holds.lockedAgain(hold, number(words, 2));
         case "unlock" ->
             checker.holds.unlocked(hold, (int) number(words, 2), words[3].equals("held"));

@@ -83,6 +83,7 @@ final class HoldChecks {
   private final List<History> contested = new ArrayList<>();
   private final List<SimHold> all = new ArrayList<>();
   private final Map<String, SimHold> byOwner = new HashMap<>();
+  private final List<SimHold> leading = new ArrayList<>();
   private long passed;
 
   HoldChecks(SimWorld world, NodeChecks nodes, FairChecks fair) {
@@ -373,6 +374,22 @@ final class HoldChecks {
     if (hold.isValid()) {
       world.violated(SimInvariant.I11, () -> hold + " is valid after its end: " + how);
     }
+  }
+
+  /** The work of a leader begins. Other work goes on only without its lease. */
+  void leads(SimHold hold) {
+    for (SimHold other : leading) {
+      boolean isReleased = other.ends > 0 && !other.lost;
+      boolean isKept = other.isValid() && plan.keepsTimingAssumptions();
+      if (!other.process.isDead() && (isReleased || isKept)) {
+        world.violated(SimInvariant.I30, () -> hold + " leads while " + other + " is at work");
+      }
+    }
+    leading.add(hold);
+  }
+
+  void stops(SimHold hold) {
+    leading.remove(hold);
   }
 
   private void look(SimHold hold) {

@@ -1,6 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.AcquireResult;
+import io.redlock.Lease;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.spi.LockNode;
@@ -83,6 +84,9 @@ final class Parts {
 
   /** What a caller cancels when it gives up. */
   UnaryOperator<CompletableFuture<AcquireResult>> cancellable = result -> result;
+
+  /** What a leader does with its lease as soon as it is asked to stop. */
+  Consumer<Lease> stopping = lease -> {};
 
   // Of operators.
 

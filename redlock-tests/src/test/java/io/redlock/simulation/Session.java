@@ -2,10 +2,12 @@ package io.redlock.simulation;
 
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
+import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
+import io.redlock.driver.CoreBuilder;
 import io.redlock.simulation.ProtectedResource.Read;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -62,7 +64,9 @@ final class Session {
     if (atRest) {
       return;
     }
-    if (plan.isHot) {
+    if (plan.leads) {
+      campaign();
+    } else if (plan.isHot) {
       acquire(hotRequest());
     } else if (plan.permits) {
       acquire(
@@ -314,6 +318,57 @@ final class Session {
             });
   }
 
+  // As a candidate for leadership.
+
+  private void campaign() {
+    LeaseRequest request =
+        LeaseRequest.of("r0", plan.maxTtl()).renewFor(plan.maxTtl().multipliedBy(4));
+    try {
+      campaigns(
+          CoreBuilder.lead(
+              life.redlock, request, this::work, task -> new SimThread(process, task)));
+    } catch (RuntimeException | Error e) { // of user code, which fails the first call
+      goOn();
+    }
+  }
+
+  private void campaigns(Leadership candidate) {
+    later(
+        random.spread(SimPlan.MILLI, 2 * plan.maxTtlNanos()),
+        () -> {
+          boolean closes = world.isCalm() || random.percent(30);
+          if (closes && process.blocking(candidate::close)) {
+            goOn();
+            return;
+          }
+          if (random.percent(50)) {
+            candidate.resign();
+          }
+          campaigns(candidate);
+        });
+  }
+
+  /** Ends when its time is over, or some time after it was asked to. */
+  private void work(Lease lease, Leadership candidate) {
+    SimHold hold = checker.holds.acquired(process, lease);
+    checker.holds.leads(hold);
+    long endNanos = world.nowNanos() + random.spread(SimPlan.MILLI, 4 * plan.maxTtlNanos());
+    boolean isAsked = false;
+    while (!isAsked
+        && world.nowNanos() < endNanos
+        && SimThread.pauseFor(random.spread(10_000, plan.maxTtlNanos() / 8))) {
+      if (random.percent(3)) {
+        candidate.close();
+      }
+      isAsked = Thread.interrupted();
+    }
+    if (isAsked) {
+      world.parts.stopping.accept(lease);
+      SimThread.pauseFor(random.spread(10_000, plan.maxTtlNanos()));
+    }
+    checker.holds.stops(hold);
+  }
+
   // The lock view, which waits inside its calls.
 
   private void lockTwice() {
@@ -342,8 +397,6 @@ final class Session {
       checkLost(lease, e);
     } catch (IllegalStateException e) {
       note(9, () -> "lock view: " + e.getMessage());
-    } catch (SimWorld.Over e) {
-      note(10, () -> "the run is over");
     }
   }
 

@@ -77,6 +77,7 @@ final class SimPlan {
   @Nullable Change change; // of the masters, in the run
   long setBackNanos; // all clocks, from the commit until it gets calm
   boolean isHot; // callers want one name for a moment each, again and again
+  boolean leads; // callers are candidates for leadership, and nothing else
   boolean permits; // callers ask for any one of the names, and nothing else
   Set<SimInvariant> unchecked = EnumSet.noneOf(SimInvariant.class);
   EnumSet<SimFault> faults = EnumSet.noneOf(SimFault.class);
@@ -311,6 +312,15 @@ final class SimPlan {
     maxWaitNanos = 5 * maxTtlNanos();
     thinkNanos = maxTtlNanos() / 8;
     chaosNanos = 20_000 * MILLI;
+    return this;
+  }
+
+  /** Candidates for leadership. */
+  SimPlan leading() {
+    leads = true;
+    nodes = Math.max(3, nodes);
+    clients = Math.max(2, Math.min(clients, 5));
+    resources = 1;
     return this;
   }
 

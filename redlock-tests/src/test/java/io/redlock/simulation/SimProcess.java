@@ -213,6 +213,8 @@ final class SimProcess implements Ticker {
     blocked = current;
     try {
       call.run();
+    } catch (SimWorld.Over e) {
+      world.note(10, () -> this + ": the run is over");
     } finally {
       blocked = null;
     }

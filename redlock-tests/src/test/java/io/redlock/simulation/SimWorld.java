@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A world with its virtual time and all that is in it. Everything that happens is an event at a
  * true time, which nobody in the simulation can read; events at one time happen in the order in
- * which they were planned. No thread, no sleep.
+ * which they were planned. No sleep, and one thread at a time.
  *
  * <p>{@link #runUntil} may be called from within an event: the caller's stack then stands still
  * while the world goes on, which is how a thread is paused between two of its steps.
@@ -62,6 +62,7 @@ final class SimWorld {
   final Map<SimFault, Long> faults = new EnumMap<>(SimFault.class); // how often each has struck
   final List<SimServer> servers = new ArrayList<>();
   final List<SimClient> clients = new ArrayList<>();
+  final List<SimThread> threads = new ArrayList<>();
   final Checker checker;
   private final PriorityQueue<Event> events = new PriorityQueue<>();
   private long nowNanos;

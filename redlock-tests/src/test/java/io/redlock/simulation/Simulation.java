@@ -68,6 +68,7 @@ final class Simulation {
   static SimWorld run(SimPlan plan, Parts parts, boolean readable) {
     Simulation simulation = new Simulation(plan, parts, readable);
     simulation.run();
+    simulation.world.threads.forEach(SimThread::end);
     return simulation.world;
   }
 
