@@ -357,6 +357,21 @@ final class ClientSteps {
     take(world, attempt, due());
   }
 
+  /** An operator is told that a node has set owners of tokens up to this one free. */
+  boolean freed(ExplorerWorld world, int attempt, int node, long token) {
+    Header header = catalog.header(world, attempt);
+    ExplorerLink link = catalog.link(world, node, attempt);
+    boolean isNews =
+        scope.checks(ExplorerInvariant.I22)
+            && header.client().phase() == Phase.HOLDING
+            && !TenureColumns.isUndecided(header.client())
+            && header.claim().held() <= token
+            && !link.isFreed();
+    world.links[node][attempt] =
+        isNews ? catalog.links.of(link.freed(true)) : world.links[node][attempt];
+    return isNews;
+  }
+
   /** The client notices that a node was reset. */
   void reset(ExplorerWorld world, int attempt, int node) {
     open(world, attempt);
@@ -423,7 +438,7 @@ final class ClientSteps {
         link = link.granted(0);
       }
       if (client.phase() == Phase.ENDED) {
-        link = link.replies(releasesOnly(link.replies()));
+        link = link.replies(releasesOnly(link.replies())).freed(false);
       }
       if ((turn.targets() >>> node & 1) != 0 && send != null) {
         link =
@@ -473,6 +488,11 @@ final class ClientSteps {
       if (scope.checks(ExplorerInvariant.I11)) {
         Invariants.lostLeaseStaysLost(owner, isValid(old.client(), clocks(world, old)));
       }
+      int freed = 0;
+      for (int node = 0; node < Scope.NODES; node++) {
+        freed += catalog.link(world, node, attempt).isFreed() ? 1 : 0;
+      }
+      Invariants.freedOwnerIsNotExtended(owner, freed, QUORUM);
     }
     if (scope.checks(ExplorerInvariant.I7)) {
       Invariants.fullBallotDecides(

@@ -18,6 +18,7 @@ enum ExplorerInvariant {
   I14("nothing stands in the way, and whoever is next is not granted", false),
   I15("a node holds a part of a set of names for an owner", false),
   I20("a counter is ahead of the time, and no successor of another", false),
+  I22("an extend succeeded that began when a quorum had set its owner free", false),
   I25("a change is finished, and a master serves the clients before it", false),
   I26("no master votes, and neither the clients nor one command change that", false),
   I27("a master abstains for less than a lease may last that it may have forgotten", false),

@@ -23,7 +23,8 @@ record ExplorerLink(long lane, long replies, long strays, int books) {
   private static final int COLUMN = (1 << TenureColumns.BITS) - 1;
   private static final int BURIED = 1 << TenureColumns.BITS;
   private static final int COPIED = BURIED << 1;
-  private static final int GRANTED_SHIFT = TenureColumns.BITS + 2;
+  private static final int FREED = COPIED << 1;
+  private static final int GRANTED_SHIFT = TenureColumns.BITS + 3;
 
   // What the JDK makes of records is slow without C2.
 
@@ -130,6 +131,15 @@ record ExplorerLink(long lane, long replies, long strays, int books) {
 
   boolean isCopied() {
     return (books & COPIED) != 0;
+  }
+
+  /** An operator was told, since the owner's last extend, that the node has set it free. */
+  ExplorerLink freed(boolean is) {
+    return new ExplorerLink(lane, replies, strays, is ? books | FREED : books & ~FREED);
+  }
+
+  boolean isFreed() {
+    return (books & FREED) != 0;
   }
 
   /** The last round in which the node has executed a grant and said yes; 0 for none. */

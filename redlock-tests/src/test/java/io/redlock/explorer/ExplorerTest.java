@@ -143,6 +143,11 @@ class ExplorerTest extends SearchedScopes {
         driven("1 lease that is renewed", 4, 5).renewed(3).extensions(2),
         driven("1 lease that is renewed, a cut", 4, 3).renewed(3).extensions(1).cuts(1),
         driven("1 lease that is confirmed, a loss of data", 2, 3).losses(1, 2).extensions(1),
+        timed("1 lease with 2 extends, a copy, set free at any moment")
+            .attempts(1)
+            .extensions(2)
+            .copies(1)
+            .setFree(),
         crowd("2 fair waiters, set free at any moment", 1, 1).setFree(),
         crowd("3 fair waiters", 1, 1, 1),
         crowd("2 fair waiters, one tries twice, held at first", 2, 1).heldAtFirst(),

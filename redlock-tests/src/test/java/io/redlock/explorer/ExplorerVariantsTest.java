@@ -205,6 +205,10 @@ class ExplorerVariantsTest {
             .setFree()
             .horizon(1)
             .nodes(BrokenNode.FREEING_BY_DELETION),
+        untimed("28b what an operator sets free can still be extended")
+            .extensions(1)
+            .setFree()
+            .nodes(BrokenNode.FREEING_IN_WORDS_ONLY),
         driven("32 a renewal counts from its answer", 4)
             .extensions(1)
             .renewed(3)

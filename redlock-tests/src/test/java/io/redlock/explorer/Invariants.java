@@ -58,6 +58,10 @@ final class Invariants {
     check(!isOvertaken, ExplorerInvariant.I6, () -> owner);
   }
 
+  static void freedOwnerIsNotExtended(String owner, int freed, int quorum) {
+    check(freed < quorum, ExplorerInvariant.I22, () -> owner + ": by " + freed + " nodes");
+  }
+
   static void fullBallotDecides(String owner, boolean isDecided, int answers, int nodes) {
     check(isDecided || answers < nodes, ExplorerInvariant.I7, () -> owner);
   }

@@ -97,6 +97,12 @@ class InvariantsTest {
   }
 
   @Test
+  void extendAfterAQuorumHasSetItsOwnerFreeIsWrong() {
+    good(() -> Invariants.freedOwnerIsNotExtended("A", 1, 2));
+    bad(ExplorerInvariant.I22, () -> Invariants.freedOwnerIsNotExtended("A", 2, 2));
+  }
+
+  @Test
   void roundWithAllAnswersDecides() {
     good(() -> Invariants.fullBallotDecides("A", false, 2, 3));
     good(() -> Invariants.fullBallotDecides("A", true, 3, 3));

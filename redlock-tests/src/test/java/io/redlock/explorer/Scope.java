@@ -401,6 +401,7 @@ final class Scope {
           case I14 -> isFair() || names > 1 || heldBefore > 0 || hasReaders();
           case I15 -> names > 1 && !isSetFree; // an operator frees one of them
           case I20 -> losses == 0 && !countersExpire();
+          case I22 -> isSetFree && extensions > 0 && names == 1 && losses == 0;
           case I28 -> isOnlyRead();
           default -> true;
         };

@@ -174,8 +174,13 @@ final class Successors {
 
   private void free(int node, int name, long buried, String also) {
     int freed = nodes.freed(world.nodes[node], name, world.now, buried);
-    if (freed != world.nodes[node]) {
-      begin(() -> name(node) + " is told to set name " + name + " free" + also).nodes[node] = freed;
+    long counter = nodes.get(world.nodes[node]).cells().get(name).counter();
+    begin(() -> name(node) + " is told to set name " + name + " free" + also).nodes[node] = freed;
+    boolean isNews = freed != world.nodes[node];
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      isNews |= clients.freed(next, attempt, node, Math.max(counter, buried));
+    }
+    if (isNews) {
       done();
     }
   }
