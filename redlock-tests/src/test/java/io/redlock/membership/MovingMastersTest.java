@@ -190,6 +190,9 @@ class MovingMastersTest extends OperatedMasters {
       assertDoctorSays("no change of masters is under way");
       assertStarts("done: prepared", resize(Command.PREPARE));
       assertDoctorSays("one after the other; then run redlock resize commit");
+      Doctor.run(operator(present), saying());
+      String both = "MOVING_TO=" + future + " redlock doctor " + present.replace(',', ' ');
+      assertTrue(said().contains(both.replace("redis://", "")), this::said);
       one.awaitLeases();
       one.with(moving());
       other.awaitLeases();

@@ -26,6 +26,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The command {@code doctor}: prints the verdict of a lock service on each master. */
@@ -69,9 +70,27 @@ public final class Doctor {
             printChange(audits, quorum, out);
             String unmoved = Unmoved.of(survey).toString();
             out.print(unmoved.isEmpty() ? "" : unmoved + System.lineSeparator());
+          } else {
+            printOtherList(audits, out);
           }
           return summarize(audits, quorum, agreeing, require, out);
         });
+  }
+
+  /** Prints how to see the change of masters in which one of these masters takes part. */
+  private static void printOtherList(List<Audited> audits, PrintStream out) {
+    audits.stream()
+        .flatMap(each -> Stream.ofNullable(each.node().valid()))
+        .filter(mark -> !mark.serves().changes().isEmpty())
+        .map(mark -> mark.agreement().sets())
+        .findFirst()
+        .ifPresent(
+            sets ->
+                out.printf(
+                    Locale.ROOT,
+                    "a change of masters is under way: run REDLOCK_MOVING_TO=%s redlock doctor %s%n",
+                    String.join(",", sets.get(1).names()),
+                    String.join(" ", sets.get(0).names())));
   }
 
   /**
