@@ -535,7 +535,7 @@ final class AcquireCall extends LocalQueue.Waiter {
         QueuePlace own = next.place;
         Ticket ticket = own == null ? null : own.ticket(next.tenure.token());
         NodeRequest grant = next.tenure.grant(next.names, next.id, ticket, micros);
-        next.add(new Attempt(next, resources, grant, startNanos, endNanos));
+        next.rounds.add(new Attempt(next, resources, grant, startNanos, endNanos));
       }
     }
   }

@@ -19,50 +19,12 @@ abstract class Asker extends Agenda.Item {
   final ServiceContext context;
   final Tenure tenure; // guarded by this
 
-  private final List<Round> rounds = new ArrayList<>(1); // guarded by this
+  final List<Round> rounds = new ArrayList<>(1); // guarded by this; those under way
 
   Asker(ServiceContext context, Tenure tenure) {
     super(context.agenda);
     this.context = context;
     this.tenure = tenure;
-  }
-
-  /** Returns a round for which there is something to do. */
-  final @Nullable Round dueRound(long nowNanos) {
-    assert Thread.holdsLock(this);
-    for (Round round : rounds) {
-      if (round.isDue(nowNanos)) {
-        return round;
-      }
-    }
-    return null;
-  }
-
-  /** Does the next step of a round. Returns true if this thread goes on. */
-  final boolean carryOn(Round round, long nowNanos, long nowWallMicros) {
-    if (!round.step(nowNanos, nowWallMicros)) {
-      return true;
-    }
-    synchronized (this) {
-      rounds.remove(round);
-    }
-    return apart(round);
-  }
-
-  /** Adds a round that has begun. */
-  final void add(Round round) {
-    assert Thread.holdsLock(this);
-    rounds.add(round);
-  }
-
-  /** Returns the time until the timeout of a round. */
-  final long roundsNanos(long nowNanos) {
-    assert Thread.holdsLock(this);
-    long delayNanos = Agenda.NEVER;
-    for (Round round : rounds) {
-      delayNanos = Math.min(delayNanos, round.delayNanos(nowNanos));
-    }
-    return delayNanos;
   }
 
   /**
@@ -155,7 +117,7 @@ abstract class Asker extends Agenda.Item {
     }
 
     /** Returns true if there is something to do for it. Called under the owner's lock. */
-    private boolean isDue(long nowNanos) {
+    boolean isDue(long nowNanos) {
       return hasEnded()
           || !isSent
           || !isOpen
@@ -167,8 +129,7 @@ abstract class Asker extends Agenda.Item {
       return owner.isClosing() || owner.isStruck() && delayNanos(nowNanos) <= 0;
     }
 
-    /** Returns the time until its timeout. */
-    private long delayNanos(long nowNanos) {
+    long delayNanos(long nowNanos) {
       return endNanos - nowNanos;
     }
 
@@ -182,7 +143,7 @@ abstract class Asker extends Agenda.Item {
      *
      * @return true if only its report is left, which is made when it is run
      */
-    private boolean step(long nowNanos, long nowWallMicros) {
+    boolean step(long nowNanos, long nowWallMicros) {
       try {
         if (hasEnded()) {
           report = failure == null ? report(Objects.requireNonNull(turn)) : report(failure);

@@ -111,19 +111,33 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     if (isEnded) {
       return apart(this); // what is marked takes no memory
     }
-    if (round != null) {
-      return carryOn(round, nowNanos, nowWallMicros);
+    if (round == null) {
+      act(due, nowNanos, nowWallMicros);
+    } else if (round.step(nowNanos, nowWallMicros)) {
+      synchronized (this) {
+        rounds.remove(round);
+      }
+      return apart(round);
     }
-    act(due, nowNanos, nowWallMicros);
     return true;
+  }
+
+  private @Nullable Round dueRound(long nowNanos) {
+    assert Thread.holdsLock(this);
+    for (Round round : rounds) {
+      if (round.isDue(nowNanos)) {
+        return round;
+      }
+    }
+    return null;
   }
 
   private boolean rest(long nowNanos, long nowWallMicros) {
     assert Thread.holdsLock(this);
-    long delayNanos =
-        Math.min(
-            Math.min(tenure.delayNanos(nowNanos, nowWallMicros), releaseNanos(nowNanos)),
-            roundsNanos(nowNanos));
+    long delayNanos = Math.min(tenure.delayNanos(nowNanos, nowWallMicros), releaseNanos(nowNanos));
+    for (Round round : rounds) {
+      delayNanos = Math.min(delayNanos, round.delayNanos(nowNanos));
+    }
     boolean isOver = tenure.phase() == Phase.ENDED && delayNanos == Agenda.NEVER;
     return isOver ? leaves() : rests(nowNanos, delayNanos);
   }
@@ -285,7 +299,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     assert Thread.holdsLock(this);
     Extension extension = new Extension(held, next, micros);
     tenure.begin(next);
-    add(extension);
+    rounds.add(extension);
     return extension;
   }
 
@@ -369,10 +383,13 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
 
   /** Sends the release to these nodes. A failure counts as a lost answer, and spares the others. */
   private void sendTo(int targets) {
+    NodeRequest.Release sent = Objects.requireNonNull(release);
     for (int rest = targets; rest != 0; rest &= rest - 1) {
       int node = Integer.numberOfTrailingZeros(rest);
       try {
-        send(node);
+        if (owes(node)) {
+          pending[node] = context.nodes.get(node).send(sent, node, this);
+        }
       } catch (RuntimeException | Error e) {
         lost(node);
         Log.failure(this, e);
@@ -380,22 +397,12 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     }
   }
 
-  private synchronized void lost(int node) {
-    unbooked |= 1 << node;
+  private synchronized boolean owes(int node) {
+    return round().owes(node);
   }
 
-  private void send(int node) {
-    NodeRequest.Release sent;
-    synchronized (this) {
-      if (!round().owes(node)) {
-        return;
-      }
-      sent = Objects.requireNonNull(release);
-    }
-    Pending handed = context.nodes.get(node).send(sent, node, this);
-    synchronized (this) {
-      pending[node] = handed;
-    }
+  private synchronized void lost(int node) {
+    unbooked |= 1 << node;
   }
 
   private ReleaseRound round() {
@@ -406,19 +413,20 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   @Override
   public void onReply(int node, NodeReply reply) {
     ReleaseRound now;
+    boolean isDue = true;
     try {
       synchronized (this) {
+        unbooked |= 1 << node; // until it is booked
         tenure.released(node, reply, context.ticker.monotonicNanos());
+        unbooked &= ~(1 << node);
         now = round();
       }
-    } catch (RuntimeException | Error e) {
-      lost(node);
-      drain();
-      throw e;
-    }
-    tell(now);
-    if (now.isComplete() || now.owes(node)) {
-      drain();
+      tell(now);
+      isDue = now.isComplete() || now.owes(node);
+    } finally {
+      if (isDue) {
+        drain();
+      }
     }
   }
 
@@ -532,35 +540,34 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   }
 
   /** One extend of the lease of an owner. */
-  private static final class Extension extends Round {
+  private final class Extension extends Round {
     final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
     private final Held lease;
 
     Extension(Held lease, ExtendRound next, long micros) {
       super(
-          lease.owner,
+          Owner.this,
           new NodeRequest.Extend(
-              lease.owner.names,
-              lease.owner.id,
-              lease.owner.tenure.token(), // P6
+              names,
+              id,
+              tenure.token(), // P6
               next.terms().ttlMillis(),
               micros,
               lease.isShared()),
           next.tag(),
           next.startNanos(),
-          next.startNanos() + lease.owner.context.settings.nodeTimeoutNanos());
+          next.startNanos() + context.settings.nodeTimeoutNanos());
       this.lease = lease;
     }
 
     @Override
     void decided(Turn decision) {
-      Deadline lost = owner.tenure.lossTime();
-      lease.owner.lossTime = lost == null ? lease.owner.lossTime : lost;
+      Deadline lost = tenure.lossTime();
+      lossTime = lost == null ? lossTime : lost;
       if (decision.outcome() == Outcome.EXPIRED) {
-        lease.owner.ends(TOO_LATE);
+        ends(TOO_LATE);
       } else if (decision.outcome() == Outcome.REFUSED) {
-        lease.owner.ends(
-            new LeaseEnd(Cause.REFUSED, freedBy() + NOT_HELD.detail() + ": " + votes()));
+        ends(new LeaseEnd(Cause.REFUSED, freedBy() + NOT_HELD.detail() + ": " + votes()));
       }
     }
 
@@ -579,12 +586,12 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     @Override
     Runnable report(Throwable why) {
       synchronized (owner) {
-        owner.tenure.failed(tag, owner.context.ticker.monotonicNanos());
-        if (owner.tenure.phase() == Phase.LOST) {
-          lease.owner.ends(NOT_HELD); // unless there was memory to say more
+        tenure.failed(tag, context.ticker.monotonicNanos());
+        if (tenure.phase() == Phase.LOST) {
+          ends(NOT_HELD); // unless there was memory to say more
         }
       }
-      return () -> future.complete(ExtendResult.unknown(owner.context.noVotes));
+      return () -> future.complete(ExtendResult.unknown(context.noVotes));
     }
 
     /** Passes the result to the holder and the listeners. */
@@ -593,7 +600,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       if (result.outcome() == ExtendResult.Outcome.LOST && lease.isReleased()) {
         return; // so nothing was lost
       }
-      long tookNanos = owner.context.ticker.monotonicNanos() - startNanos;
+      long tookNanos = context.ticker.monotonicNanos() - startNanos;
       lease.listeners.report(
           listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));
     }
