@@ -26,7 +26,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,6 +58,7 @@ final class AcquireCall extends LocalQueue.Waiter {
   private @Nullable Throwable failure; // guarded by this; why it ends without
   private boolean wasBehind; // guarded by this; others, when it joined its queue
   private long movedNanos = -1; // guarded by this; when it may ask as the head; negative for none
+  private int woken; // guarded by this; the nodes that have woken it, as bits, until it looks
   private @Nullable Owner running; // guarded by this; null between attempts
   private long started; // guarded by this; the number of attempts
 
@@ -105,12 +105,8 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   /** The first step: joins the queues. */
   private void begin() {
-    QueuePlace drawn = isFair() ? context.fairWaiters.place(waits(), isShared()) : null;
+    place = isFair() ? context.fairWaiters.enter(waits(), isShared(), this::woken) : null;
     owner = context.ownerIds.get(request.note());
-    place = drawn;
-    if (drawn != null) {
-      context.fairWaiters.enter(drawn, this::woken);
-    }
     boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
     synchronized (this) {
       wasBehind = !mayAsk;
@@ -202,15 +198,15 @@ final class AcquireCall extends LocalQueue.Waiter {
     if (fails(new CancellationException())) {
       return;
     }
-    AcquireResult untaken;
+    boolean isUntaken;
     synchronized (this) {
-      untaken = taken == null ? end : null;
-      taken = taken == null ? end : taken;
+      isUntaken = taken == null && end != null;
+      taken = isUntaken ? end : taken;
     }
     if (taken != null) {
       discard(taken);
     }
-    if (untaken != null) {
+    if (isUntaken) {
       reportGivingUp();
     }
   }
@@ -388,20 +384,8 @@ final class AcquireCall extends LocalQueue.Waiter {
   }
 
   private void woken(int node) {
-    QueuePlace own = place();
-    boolean hasTickets = own != null && own.hasTickets();
-    long leftNanos = leftNanos();
-    event(now -> now.woken(node, hasTickets, leftNanos));
-  }
-
-  /** Applies the event, then does what is due. */
-  private void event(UnaryOperator<CallState> event) {
-    try {
-      synchronized (this) {
-        become(event.apply(state));
-      }
-    } catch (RuntimeException | Error e) { // it might never be called again
-      fails(e);
+    synchronized (this) {
+      woken |= 1 << node;
     }
     drain();
   }
@@ -421,7 +405,13 @@ final class AcquireCall extends LocalQueue.Waiter {
       if (movedNanos >= 0) {
         become(state.moved(movedNanos, leftNanos()));
         movedNanos = -1;
-      } else if (state.isTimed() && dueNanos - nowNanos <= 0) {
+      }
+      if (woken != 0) {
+        QueuePlace own = place();
+        become(state.woken(woken, own != null && own.hasTickets(), leftNanos()));
+        woken = 0;
+      }
+      if (state.isTimed() && dueNanos - nowNanos <= 0) {
         timeIsUp();
       }
       due = due();
@@ -709,12 +699,11 @@ final class AcquireCall extends LocalQueue.Waiter {
     context.callbacks.other(
         () -> {
           long nanos = context.pauses.chosenNanos(count, cause);
-          long leftNanos = leftNanos();
-          event(
-              now -> {
-                isStrategyBusy = false;
-                return now.paused(plan, nanos, leftNanos);
-              });
+          synchronized (this) {
+            isStrategyBusy = false;
+            become(state.paused(plan, nanos, leftNanos()));
+          }
+          drain();
         });
   }
 

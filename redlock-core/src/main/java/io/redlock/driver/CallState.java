@@ -96,16 +96,17 @@ record CallState(
   }
 
   /**
-   * Returns the value after a wake-up by a node, which is a hint. The other nodes send one as well
-   * if they can, so the call asks when a quorum has, or a moment after the first.
+   * Returns the value after a wake-up by these nodes, given as bits, which is a hint. The other
+   * nodes send one as well if they can, so the call asks when a quorum has, or a moment after the
+   * first.
    *
    * @param hasTickets true if nodes may have a ticket of this call
    */
-  CallState woken(int node, boolean hasTickets, long leftNanos) {
+  CallState woken(int nodes, boolean hasTickets, long leftNanos) {
     if (phase == Phase.OVER || !rules.isFair || !hasTickets) {
       return this;
     }
-    CallState noted = noting(hasMoved, wokenBy | 1 << node);
+    CallState noted = noting(hasMoved, wokenBy | nodes);
     if (phase == Phase.ASKS) {
       return noted;
     }

@@ -22,22 +22,19 @@ final class FairWaiters {
     this.ids = ids;
   }
 
-  /** Returns a place for a call. */
-  QueuePlace place(boolean waits, boolean isShared) {
+  /** Returns a place for a call. If it waits, wake-ups are passed on to it until it leaves. */
+  QueuePlace enter(boolean waits, boolean isShared, IntConsumer call) {
     String known = client;
     String drawn = known == null ? ids.get() : known; // which may block
     synchronized (this) {
       if (client == null) {
         client = drawn;
       }
-      return new QueuePlace(client, ++numbers, waits, isShared); // Q8
-    }
-  }
-
-  /** Passes wake-ups on to the call that has this place, if it waits, until it leaves. */
-  synchronized void enter(QueuePlace place, IntConsumer call) {
-    if (place.waits()) {
-      waiting.put(place.number(), call);
+      QueuePlace place = new QueuePlace(client, ++numbers, waits, isShared); // Q8
+      if (waits) {
+        waiting.put(place.number(), call);
+      }
+      return place;
     }
   }
 

@@ -21,7 +21,7 @@ final class QueuePlace {
   private final long number;
   private final long lifeMillis;
   private final boolean isShared;
-  private long micros; // guarded by this; 0 before the first attempt
+  private @Nullable Ticket first; // guarded by this; null before the first attempt
   private boolean hasTickets; // guarded by this; nodes may have tickets
 
   /**
@@ -44,11 +44,6 @@ final class QueuePlace {
     return number;
   }
 
-  /** Returns true if attempts leave tickets. */
-  boolean waits() {
-    return lifeMillis > 0;
-  }
-
   /** Returns how soon the caller of tickets with this life must ask again to keep them. */
   static long refreshNanos(long lifeNanos) {
     return lifeNanos / 3;
@@ -56,17 +51,17 @@ final class QueuePlace {
 
   /** Returns the ticket for an attempt that proposes this token. */
   synchronized Ticket ticket(long token) {
-    if (micros == 0) {
-      micros = token;
-    }
-    hasTickets |= waits();
-    return new Ticket(client, number, micros, lifeMillis, isShared); // Q1
+    Ticket ticket =
+        first == null ? new Ticket(client, number, token, lifeMillis, isShared) : first; // Q1
+    first = ticket;
+    hasTickets |= lifeMillis > 0;
+    return ticket;
   }
 
   /** Forgets a first token that nodes refused by their clocks: the next one is more exact. */
   synchronized void restart() {
     if (!hasTickets) {
-      micros = 0;
+      first = null;
     }
   }
 
@@ -77,7 +72,7 @@ final class QueuePlace {
 
   /** Returns the ticket that nodes may have; null if no node has one. */
   synchronized @Nullable Ticket ticket() {
-    return hasTickets ? new Ticket(client, number, micros, lifeMillis, isShared) : null;
+    return hasTickets ? first : null;
   }
 
   /** Returns the same, for the caller to remove it. */

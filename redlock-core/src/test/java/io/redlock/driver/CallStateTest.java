@@ -76,7 +76,8 @@ class CallStateTest {
         case "joined" -> state.joined(mayAsk, leftNanos);
         case "moved" -> state.moved(nanos(first), leftNanos);
         case "woken" ->
-            state.woken(Integer.parseInt(first), !words.contains("without-tickets"), leftNanos);
+            state.woken(
+                1 << Integer.parseInt(first), !words.contains("without-tickets"), leftNanos);
         case "refused" -> state.refused(refusal(first, lifeMillis(words)), leftNanos);
         case "paused" -> state.paused(plan, nanos(first), leftNanos);
         case "due" -> state.due(mayAsk, leftNanos);

@@ -25,9 +25,7 @@ class FairWaitersTest {
           });
 
   private QueuePlace enter(String name, boolean waits) {
-    QueuePlace place = waiters.place(waits, false);
-    waiters.enter(place, node -> woken.add(name + " by " + node));
-    return place;
+    return waiters.enter(waits, false, node -> woken.add(name + " by " + node));
   }
 
   @Test
@@ -81,8 +79,7 @@ class FairWaitersTest {
   @Test
   void callMayLeaveWhenItIsWoken() {
     List<QueuePlace> places = new ArrayList<>();
-    places.add(waiters.place(true, false));
-    waiters.enter(places.get(0), node -> waiters.leave(places.get(0)));
+    places.add(waiters.enter(true, false, node -> waiters.leave(places.get(0))));
     enter("second", true);
     waiters.listening(1);
     assertEquals(List.of("second by 1"), woken);
@@ -92,9 +89,9 @@ class FairWaitersTest {
   void supplierThatFailsIsAskedAgainByTheNextCall() {
     List<String> ids = new ArrayList<>();
     FairWaiters failing = new FairWaiters(() -> ids.remove(0));
-    assertThrows(RuntimeException.class, () -> failing.place(true, false));
+    assertThrows(RuntimeException.class, () -> failing.enter(true, false, node -> {}));
     ids.add("client");
-    QueuePlace place = failing.place(true, false);
+    QueuePlace place = failing.enter(true, false, node -> {});
     assertEquals("client", place.ticket(1).client());
     assertEquals(1, place.number());
   }
@@ -116,7 +113,7 @@ class FairWaitersTest {
             });
     CompletableFuture<QueuePlace> entered =
         CompletableFuture.supplyAsync(
-            () -> blocking.place(true, false), task -> new Thread(task).start());
+            () -> blocking.enter(true, false, node -> {}), task -> new Thread(task).start());
     assertTrue(asked.await(60, TimeUnit.SECONDS));
     blocking.woken(1, 0);
     goOn.countDown();
@@ -134,11 +131,11 @@ class FairWaitersTest {
                 return "second";
               }
               drawn.add("first");
-              places.add(entered.get(0).place(true, false));
+              places.add(entered.get(0).enter(true, false, node -> {}));
               return "first";
             });
     entered.add(racing);
-    places.add(racing.place(true, false));
+    places.add(racing.enter(true, false, node -> {}));
     assertEquals("second", places.get(0).ticket(1).client());
     assertEquals("second", places.get(1).ticket(1).client());
   }
