@@ -212,12 +212,15 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
       acquired.close();
       return;
     }
+    boolean isStarted = false;
     try {
       acquired.watch(how -> ended(acquired, how));
       threads.newThread(() -> work(acquired)).start();
-    } catch (OutOfMemoryError failure) { // no memory for a thread
-      workEnded();
-      Log.LOG.error("{} could not start a thread for its term; it campaigns again", this, failure);
+      isStarted = true;
+    } finally {
+      if (!isStarted) {
+        workEnded();
+      }
     }
   }
 
@@ -262,29 +265,26 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   }
 
   private void ended(HeldLease held, LeaseEnd how) {
-    if (interrupt(held)) {
-      stops(how.lost() ? "its lease was lost: " + how.detail() : "its work released the lease");
-    }
+    stop(
+        held,
+        how.lost() ? "its lease was lost: " : "its work released the lease",
+        how.lost() ? how.detail() : "");
   }
 
-  /** Asks the work to stop. Returns true once in a term. Needs no memory. */
-  private boolean interrupt(HeldLease held) {
+  /** Asks the work to stop, once in a term. Takes no memory for that. */
+  private void stop(@Nullable HeldLease held, String why, String detail) {
     long nowNanos = context.ticker.monotonicNanos();
     synchronized (this) {
       if (!isWanted() || lease != held) {
-        return false;
+        return;
       }
       phase = Phase.STOPS;
       dueNanos = nowNanos + ttlNanos;
       if (thread != null) {
         thread.interrupt();
       }
-      return true;
     }
-  }
-
-  private void stops(String why) {
-    Log.LOG.info("{} no longer leads: {}", this, why);
+    Log.LOG.info("{} no longer leads: {}{}", this, why, detail);
     drain();
   }
 
@@ -352,10 +352,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   @Override
   public void resign() {
-    HeldLease current = lease();
-    if (current != null && interrupt(current)) {
-      stops("it resigned");
-    }
+    stop(lease(), "it resigned", "");
   }
 
   @Override
@@ -369,9 +366,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     drain();
     HeldLease current = lease();
     if (current != null) {
-      if (interrupt(current)) {
-        stops("its candidature was closed");
-      }
+      stop(current, "its candidature was closed", "");
       awaitEnd();
     } else if (last != null) {
       last.cancel();

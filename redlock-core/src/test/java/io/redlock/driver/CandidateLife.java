@@ -208,7 +208,7 @@ final class CandidateLife extends Scenes.Teller {
   private ThreadFactory failingOnce() {
     return task -> {
       factory = Thread::new;
-      throw new OutOfMemoryError("no thread");
+      throw new IllegalStateException("no thread");
     };
   }
 
