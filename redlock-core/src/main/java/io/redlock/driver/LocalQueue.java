@@ -5,7 +5,6 @@ import io.redlock.LeaseRequest;
 import java.util.ArrayDeque;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -76,16 +75,6 @@ final class LocalQueue {
     return line;
   }
 
-  /** Returns true if nobody waits, and nothing is leased. */
-  boolean isEmpty() {
-    return leases == 0 && writers == null && readers == null;
-  }
-
-  /** Returns true if the thread that calls waits for a lease that it acquired. */
-  boolean isWaitingForItself(Waiter call) {
-    return call.blocks && leases > 0 && holder == Thread.currentThread().getId();
-  }
-
   /** Records a lease that holds up all. Takes no memory. */
   void lease(long nowNanos) {
     holder = 0;
@@ -124,16 +113,14 @@ final class LocalQueue {
       return LocalQueue.this;
     }
 
-    /** Returns the call that has waited longest. Takes no memory. */
-    @Nullable Waiter head() {
-      return waiting.isEmpty() ? null : waiting.iterator().next();
+    /** Returns the call that has waited longest; only for a line in which one waits. */
+    Waiter head() {
+      return waiting.iterator().next();
     }
 
-    /** Returns true if its head waits longer than the other's; both have one. */
+    /** Returns true if its head waits longer than the other's. */
     boolean isBefore(Line other) {
-      Waiter mine = Objects.requireNonNull(head());
-      Waiter theirs = Objects.requireNonNull(other.head());
-      return mine.startNanos - theirs.startNanos < 0;
+      return head().startNanos - other.head().startNanos < 0;
     }
 
     boolean mayAsk(Waiter call) {
@@ -150,7 +137,7 @@ final class LocalQueue {
     @Nullable Waiter next() {
       Waiter next = opened == null ? null : opened.poll();
       if (next == null) {
-        next = hasMoved && leases == 0 ? head() : null;
+        next = hasMoved && leases == 0 && !waiting.isEmpty() ? head() : null;
         hasMoved = false;
       }
       return next;

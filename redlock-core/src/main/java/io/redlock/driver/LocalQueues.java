@@ -57,7 +57,7 @@ final class LocalQueues {
     for (String name : call.choices()) {
       choices.computeIfAbsent(name, absent -> new LinkedHashSet<>(2)).add(queue);
     }
-    if (queue.isWaitingForItself(call)) {
+    if (call.blocks && queue.leases > 0 && queue.holder == Thread.currentThread().getId()) {
       Log.LOG.warn("{} waits for {}, which it holds", Thread.currentThread(), Brief.names(names));
     }
     return line.mayAsk(call);
@@ -68,28 +68,24 @@ final class LocalQueues {
    * of its queue, or is shared as the last lease was.
    */
   synchronized boolean mayAsk(Waiter call) {
-    Line line = call.line;
-    return line != null && line.mayAsk(call);
+    return call.line != null && call.line.mayAsk(call);
   }
 
   /** Returns true if the call is the head of its line. */
   synchronized boolean isHead(Waiter call) {
-    Line line = call.line;
-    return line != null && line.head() == call;
+    return call.line != null && call.line.head() == call;
   }
 
   /** Records the failed attempt of a call that might ask. */
   synchronized void refused(Waiter call, AttemptEnd refusal) {
-    Line line = call.line;
-    if (line != null) {
-      line.refuse(refusal);
+    if (call.line != null) {
+      call.line.refuse(refusal);
     }
   }
 
   /** Returns the last attempt of its line; null if it succeeded, or if there was none. */
   synchronized @Nullable AttemptEnd refusal(Waiter call) {
-    Line line = call.line;
-    return line == null ? null : line.refusal;
+    return call.line == null ? null : call.line.refusal;
   }
 
   /** Leaves the queue, from any position; if it was the head, the next may proceed. */
@@ -106,7 +102,8 @@ final class LocalQueues {
       LocalQueue queue = line.leave(call);
       if (line.waiting.isEmpty()) {
         for (String name : call.choices()) {
-          forget(name, queue);
+          choices.computeIfPresent(
+              name, (same, known) -> known.remove(queue) && known.isEmpty() ? null : known);
         }
       }
       removeIfEmpty(queue);
@@ -127,22 +124,19 @@ final class LocalQueues {
 
   /** Returns true if others wait behind this call. */
   synchronized boolean isFollowed(Waiter call) {
-    Line line = call.line;
-    return line != null && line.waiting.size() > 1;
+    return call.line != null && call.line.waiting.size() > 1;
   }
 
   /** Returns the call to which a lease can be passed on; null if its owner is to end. */
   synchronized @Nullable Waiter heir(LocalQueue held, long nowNanos) {
     Line writers = held.writers;
-    Waiter head = writers == null ? null : writers.head();
-    boolean passes =
-        writers != null
-            && head != null
-            && !head.isFair()
+    return writers != null
+            && !writers.head().isFair()
             && held.leases == 1
             && nowNanos - held.runNanos < RUN_NANOS // P4
-            && (held.readers == null || writers.isBefore(held.readers)); // P1, A9
-    return passes ? head : null;
+            && (held.readers == null || writers.isBefore(held.readers)) // P1, A9
+        ? writers.head()
+        : null;
   }
 
   /** Passes a lease that its holder has released on to the next call, if that takes it over. */
@@ -176,16 +170,6 @@ final class LocalQueues {
   synchronized boolean isLeased(String name) {
     LocalQueue queue = queues.get(List.of(name));
     return queue != null && queue.leases > 0;
-  }
-
-  private void forget(String name, LocalQueue queue) {
-    assert Thread.holdsLock(this);
-    choices.computeIfPresent(
-        name,
-        (same, known) -> {
-          known.remove(queue);
-          return known.isEmpty() ? null : known;
-        });
   }
 
   /** Records that such a lease has ended and its release, if any, was sent: {@link #passOn}. */
@@ -236,10 +220,9 @@ final class LocalQueues {
   private void moveIfFree(LocalQueue queue) {
     assert Thread.holdsLock(this);
     Line writers = queue.writers;
-    Waiter next = queue.leases == 0 && writers != null ? writers.head() : null;
-    if (writers != null && next != null) {
+    if (writers != null && queue.leases == 0) {
       // A fair waiter is behind the tickets of other processes anyway.
-      boolean pauses = !next.isFair() && ++queue.handoffs >= HANDOFFS_IN_A_ROW; // A9, P4
+      boolean pauses = !writers.head().isFair() && ++queue.handoffs >= HANDOFFS_IN_A_ROW; // A9, P4
       queue.handoffs = pauses ? 0 : queue.handoffs;
       writers.move(pauses ? COURTESY_NANOS : 0);
     }
@@ -272,7 +255,7 @@ final class LocalQueues {
   }
 
   private void removeIfEmpty(LocalQueue queue) {
-    if (queue.isEmpty()) {
+    if (queue.leases == 0 && queue.writers == null && queue.readers == null) {
       queues.remove(queue.names, queue);
     }
   }
