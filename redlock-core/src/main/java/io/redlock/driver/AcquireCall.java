@@ -103,7 +103,6 @@ final class AcquireCall extends LocalQueue.Waiter {
     return result;
   }
 
-  /** The first step: joins the queues. */
   private void begin() {
     place = isFair() ? context.fairWaiters.enter(waits(), isShared(), this::woken) : null;
     owner = context.ownerIds.get(request.note());
@@ -137,7 +136,6 @@ final class AcquireCall extends LocalQueue.Waiter {
     return Duration.ofNanos(context.ticker.monotonicNanos() - startNanos);
   }
 
-  /** Returns the rest of its wait. */
   private long leftNanos() {
     return maxWaitNanos - (context.ticker.monotonicNanos() - startNanos);
   }
@@ -147,12 +145,10 @@ final class AcquireCall extends LocalQueue.Waiter {
     return this.<InterruptedException>await(Blocking::await);
   }
 
-  /** Starts, and waits for the result; an interrupt does not end the wait. */
   AcquireResult awaitUninterruptibly() {
     return this.<RuntimeException>await(Blocking::uninterruptibly);
   }
 
-  /** A way to wait. */
   private interface Wait<E extends Exception> {
     AcquireResult until(CompletableFuture<AcquireResult> end, Scheduler scheduler) throws E;
   }
@@ -310,7 +306,6 @@ final class AcquireCall extends LocalQueue.Waiter {
     }
   }
 
-  /** Returns its place in the nodes' queues; null if it has none. */
   private @Nullable QueuePlace place() {
     QueuePlace own = place;
     return own == null || !isShared() || !isQueued() || context.queues.isHead(this)
@@ -324,7 +319,6 @@ final class AcquireCall extends LocalQueue.Waiter {
     return !isQueued() || hasTickets || context.queues.mayAsk(this);
   }
 
-  /** Ends with the last refusal. */
   private void giveUp() {
     AttemptEnd refusal = refusal();
     ends(refusal != null ? refusal.result() : AcquireResult.contended(By.UNKNOWN, context.noVotes));

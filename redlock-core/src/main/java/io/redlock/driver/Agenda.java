@@ -263,7 +263,6 @@ final class Agenda {
     return ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
   }
 
-  /** Sets the timer for what is planned first. */
   private void arm() {
     assert Thread.holdsLock(this);
     if (isStriking || closed) {
@@ -379,7 +378,6 @@ final class Agenda {
         .toList();
   }
 
-  /** Closes the agenda; all that waits for nodes waits no longer. */
   void close() {
     synchronized (this) {
       closed = true;

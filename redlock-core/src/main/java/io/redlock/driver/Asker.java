@@ -36,7 +36,7 @@ abstract class Asker extends Agenda.Item {
     final Asker owner;
     final NodeRequest request;
     final int tag; // marks the answers
-    final long startNanos;
+    final long startNanos; // before anything is sent
     final long endNanos; // of the wait for answers
 
     private final @Nullable Pending[] pending;
@@ -51,10 +51,6 @@ abstract class Asker extends Agenda.Item {
     private @Nullable Throwable failure; // why it ends without
     private @Nullable Runnable report; // of what came of it; written by the owner's steps
 
-    /**
-     * @param startNanos the monotonic time before anything is sent
-     * @param endNanos until when it waits for answers
-     */
     Round(Asker owner, NodeRequest request, int tag, long startNanos, long endNanos) {
       this.owner = owner;
       this.request = request;
@@ -78,7 +74,6 @@ abstract class Asker extends Agenda.Item {
     /** Ends it without a decision; returns the report of that. Done again if it throws. */
     abstract Runnable report(Throwable why);
 
-    /** Sends the request to every node, unless the round ends before. */
     private void send() {
       List<LockNode> nodes = owner.context.nodes;
       for (int node = 0; node < pending.length && sending(node); node++) {
@@ -116,7 +111,6 @@ abstract class Asker extends Agenda.Item {
       owner.tenure.answered(node, tag, reply);
     }
 
-    /** Returns true if there is something to do for it. Called under the owner's lock. */
     boolean isDue(long nowNanos) {
       return hasEnded()
           || !isSent
@@ -190,7 +184,6 @@ abstract class Asker extends Agenda.Item {
       return isFirst;
     }
 
-    /** Decides the round, if it can be. */
     private void decide(long nowNanos, long nowWallMicros) {
       synchronized (owner) {
         isOpen = true;
@@ -228,7 +221,6 @@ abstract class Asker extends Agenda.Item {
       return "";
     }
 
-    /** Returns the answers that came before the decision. */
     final Votes votes() {
       synchronized (owner) {
         ServiceContext context = owner.context;

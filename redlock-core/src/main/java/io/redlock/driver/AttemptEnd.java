@@ -65,7 +65,6 @@ record AttemptEnd(
     };
   }
 
-  /** Returns why the attempt failed. */
   Cause cause() {
     return switch (outcome()) {
       case ACQUIRED -> throw new IllegalStateException("it succeeded");

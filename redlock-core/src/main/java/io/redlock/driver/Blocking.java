@@ -22,7 +22,6 @@ final class Blocking {
     }
   }
 
-  /** Waits for the value; an interrupt does not end the wait, and is set again afterwards. */
   static <T> T uninterruptibly(CompletableFuture<T> future, Scheduler scheduler) {
     boolean interrupted = false;
     try {

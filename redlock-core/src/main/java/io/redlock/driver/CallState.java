@@ -37,7 +37,6 @@ record CallState(
   /** The longest wait for the other nodes' wake-ups after the first. */
   static final long WAKE_PATIENCE_NANOS = 5_000_000; // Q7
 
-  /** The phases of a call. */
   enum Phase {
     /** It is queued behind other calls of its process. */
     QUEUED,
@@ -68,7 +67,6 @@ record CallState(
     return new CallState(rules, Phase.QUEUED, ENDLESS_NANOS, Long.MAX_VALUE, 0, false, false, 0);
   }
 
-  /** Returns true if the phase ends after a time. */
   boolean isTimed() {
     return phase != Phase.ASKS && phase != Phase.OVER && nanos < ENDLESS_NANOS;
   }
@@ -191,7 +189,6 @@ record CallState(
     return phase != Phase.ASKS && phase != Phase.OVER; // P1
   }
 
-  /** Returns the value after the call has ended: cancelled, closed, or with a lease. */
   CallState over() {
     return phase == Phase.OVER ? this : with(Phase.OVER, 0);
   }

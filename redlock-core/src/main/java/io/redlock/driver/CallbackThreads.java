@@ -21,8 +21,8 @@ final class CallbackThreads extends Agenda.Item {
   private static final long PATIENCE_NANOS = 10_000_000;
   private static final Ticker TICKER = Ticker.system();
 
-  private final ThreadFactory factory;
-  private final long idleMillis;
+  private final ThreadFactory factory; // of threads that inherit nothing from the caller
+  private final long idleMillis; // how long a thread waits for a task
 
   private @Nullable Task first; // guarded by this, as all that follows
   private @Nullable Task last;
@@ -31,10 +31,6 @@ final class CallbackThreads extends Agenda.Item {
   private int free; // of the workers: they will take a task, or end
   private int most = MOST;
 
-  /**
-   * @param factory makes threads that inherit nothing from the caller
-   * @param idleMillis how long a thread waits for a task
-   */
   CallbackThreads(ThreadFactory factory, long idleMillis, Agenda agenda) {
     super(agenda);
     this.factory = factory;
@@ -49,7 +45,6 @@ final class CallbackThreads extends Agenda.Item {
     private transient @Nullable Task next; // guarded by the threads
   }
 
-  /** Allows so many more threads. */
   synchronized void allow(int more) {
     most += more;
   }

@@ -15,13 +15,9 @@ final class Callbacks {
 
   private final CallbackThreads losses;
   private final CallbackThreads others;
-  private final Executor executor;
-  private final boolean direct;
+  private final Executor executor; // runs user code
+  private final boolean direct; // it is called at once, on the current thread; for simulations
 
-  /**
-   * @param executor runs user code; {@code Runnable::run} for the threads of this object
-   * @param direct true to call the executor at once, on the current thread; for simulations
-   */
   Callbacks(Executor executor, boolean direct, CallbackThreads losses, CallbackThreads others) {
     this.losses = losses;
     this.others = others;
@@ -29,12 +25,10 @@ final class Callbacks {
     this.direct = direct;
   }
 
-  /** Returns true if the executor is called at once. */
   boolean isDirect() {
     return direct;
   }
 
-  /** Warns of callbacks that have run for so long. Called about once a second. */
   void check(long longNanos) {
     losses.check(longNanos);
     others.check(longNanos);
@@ -45,7 +39,6 @@ final class Callbacks {
     others.allow(listeners);
   }
 
-  /** Runs user code that handles the loss of a lease. */
   void ofLoss(Runnable userCode) {
     deliver(losses, new Callback(userCode));
   }

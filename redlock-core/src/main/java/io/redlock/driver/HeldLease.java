@@ -158,7 +158,6 @@ final class HeldLease extends Owner.Held {
     return ending() != null ? 0 : Math.max(0, owner.remainingNanos()); // L3
   }
 
-  /** Returns its state; empty if it has ended. */
   Optional<LeaseStatus> status() {
     long leftNanos = remainingNanos();
     if (leftNanos == 0) {
@@ -304,7 +303,6 @@ final class HeldLease extends Owner.Held {
     owner.release(this, false);
   }
 
-  /** Releases the lease and waits for the result; an interrupt does not end the wait. */
   ReleaseResult releaseUninterruptibly() {
     return Blocking.uninterruptibly(releasing(), context.scheduler);
   }
@@ -414,14 +412,12 @@ final class HeldLease extends Owner.Held {
         + tokens(token, ownerToken);
   }
 
-  /** Returns the token of a lease, and that of its owner if it differs. */
   private static String tokens(long token, long mastersToken) {
     return "token "
         + token
         + (token == mastersToken ? "" : ", " + mastersToken + " on the masters");
   }
 
-  /** The state of a held lease, as a value. */
   private record Status(
       Set<String> resources,
       long fencingToken,

@@ -112,12 +112,10 @@ final class Listeners {
     }
   }
 
-  /** Notifies them, on this thread, that the lock service starts. */
   void started(Redlock redlock) {
     notify("onStart", listener -> listener.onStart(redlock));
   }
 
-  /** Notifies them, on this thread, that the lock service is closed. */
   void closed(Redlock redlock) {
     notify("onClose", listener -> listener.onClose(redlock));
     events.forEach(Events::closed);
@@ -133,7 +131,6 @@ final class Listeners {
     }
   }
 
-  /** Returns the listeners of a call that begins on this thread. */
   Listeners ofCall(LeaseRequest request) {
     RedlockListener[] ofCall = new RedlockListener[all.length];
     boolean same = true;

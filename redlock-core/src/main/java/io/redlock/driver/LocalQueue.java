@@ -12,7 +12,6 @@ import org.jspecify.annotations.Nullable;
 /** The calls that wait for the same, and how many leases hold them up. Guarded by its user. */
 final class LocalQueue {
 
-  /** A waiting call. */
   abstract static class Waiter extends Agenda.Item {
 
     final LeaseRequest request;
@@ -64,7 +63,6 @@ final class LocalQueue {
     this.names = names;
   }
 
-  /** Adds a call to its line, and returns that. */
   Line join(Waiter call) {
     Line known = call.isShared() ? readers : writers;
     Line line = known == null ? new Line(call.isShared()) : known;
@@ -102,7 +100,6 @@ final class LocalQueue {
       this.isShared = isShared;
     }
 
-    /** Removes a call, and returns the queue. */
     LocalQueue leave(Waiter call) {
       waiting.remove(call);
       call.line = null;

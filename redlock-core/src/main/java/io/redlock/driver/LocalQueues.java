@@ -44,7 +44,6 @@ final class LocalQueues {
   /** The queues of calls that want any one of several names, by each of those. */
   private final Map<String, Set<LocalQueue>> choices = new HashMap<>(); // guarded by this
 
-  /** Returns true if no call waits and nothing is leased. */
   synchronized boolean isEmpty() {
     return queues.isEmpty() && choices.isEmpty();
   }
@@ -71,7 +70,6 @@ final class LocalQueues {
     return call.line != null && call.line.mayAsk(call);
   }
 
-  /** Returns true if the call is the head of its line. */
   synchronized boolean isHead(Waiter call) {
     return call.line != null && call.line.head() == call;
   }
@@ -122,7 +120,6 @@ final class LocalQueues {
     return queue;
   }
 
-  /** Returns true if others wait behind this call. */
   synchronized boolean isFollowed(Waiter call) {
     return call.line != null && call.line.waiting.size() > 1;
   }

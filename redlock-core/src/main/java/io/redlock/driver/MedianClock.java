@@ -17,12 +17,9 @@ final class MedianClock {
   private final List<LockNode> nodes;
   private final Quorum quorum;
   private final Ticker ticker;
-  private final long skewMicros;
+  private final long skewMicros; // how far above their own time nodes accept a token
   private long lastToken; // guarded by this
 
-  /**
-   * @param skewMicros how far above their own time nodes accept a token
-   */
   MedianClock(List<LockNode> nodes, Quorum quorum, Ticker ticker, long skewMicros) {
     this.nodes = nodes;
     this.quorum = quorum;

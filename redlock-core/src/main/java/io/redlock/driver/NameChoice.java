@@ -27,9 +27,9 @@ final class NameChoice {
   }
 
   private final List<String> resources;
-  private final List<String> keys;
+  private final List<String> keys; // of these, in the same order
   private final RandomGenerator random;
-  private final long passNanos;
+  private final long passNanos; // how long a pass may take
   private final List<Integer> order = new ArrayList<>();
   private final Name[] names;
   private final long[] freeAtNanos;
@@ -39,11 +39,6 @@ final class NameChoice {
   private int plan = -1; // of the pass
   private long beganNanos;
 
-  /**
-   * @param resources the names to choose from
-   * @param keys their keys, in the same order
-   * @param passNanos how long a pass may take
-   */
   NameChoice(List<String> resources, List<String> keys, RandomGenerator random, long passNanos) {
     this.resources = resources;
     this.keys = keys;
@@ -94,7 +89,6 @@ final class NameChoice {
     return looksFirst && first(Name.FREE) < 0 && toLookAt().size() > 1;
   }
 
-  /** Chooses the name to try next. */
   void choose() {
     current = next();
     looksFirst = true;
@@ -121,22 +115,18 @@ final class NameChoice {
     return -1;
   }
 
-  /** Returns the name that was chosen. */
   String current() {
     return resources.get(current);
   }
 
-  /** Returns the key of the name that was chosen. */
   String currentKey() {
     return keys.get(current);
   }
 
-  /** Returns the next names to look at, as numbers. */
   private List<Integer> toLookAt() {
     return order.stream().filter(name -> names[name] == Name.UNKNOWN).limit(lookedAt).toList();
   }
 
-  /** Returns the keys of the next names to look at. */
   List<String> keysToLookAt() {
     return toLookAt().stream().map(keys::get).toList();
   }

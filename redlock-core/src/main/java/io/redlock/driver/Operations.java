@@ -82,7 +82,6 @@ final class Operations implements RedlockOperations {
     return context.callbacks.pass(inspecting(resource, key(resource, "inspect")));
   }
 
-  /** Asks all nodes; fails if the service is closed before they have answered. */
   private CompletableFuture<Inspection> inspecting(String resource, String key) {
     return look(key).thenApply(nodes -> inspection(resource, nodes));
   }

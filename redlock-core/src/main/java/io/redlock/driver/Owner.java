@@ -184,7 +184,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     return true;
   }
 
-  /** Returns its lease; null if it has none. */
   @Nullable Held held() {
     return lease;
   }
@@ -430,7 +429,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     }
   }
 
-  /** Returns the rest of the wait for the result of the release. */
   private long releaseNanos(long nowNanos) {
     assert Thread.holdsLock(this);
     ReleaseRound round = tenure.release();
@@ -521,7 +519,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       return end;
     }
 
-    /** Returns true if its holder has released it. */
     final boolean isReleased() {
       LeaseEnd how = end;
       return how != null && how.cause() == Cause.RELEASED;
@@ -539,7 +536,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     }
   }
 
-  /** One extend of the lease of an owner. */
   private final class Extension extends Round {
     final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
     private final Held lease;
@@ -594,7 +590,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       return () -> future.complete(ExtendResult.unknown(context.noVotes));
     }
 
-    /** Passes the result to the holder and the listeners. */
     void finish(ExtendResult result) {
       future.complete(result);
       if (result.outcome() == ExtendResult.Outcome.LOST && lease.isReleased()) {

@@ -82,7 +82,6 @@ final class Poll extends Agenda.Item implements LockNode.ReplyHandler {
     drain();
   }
 
-  /** Returns each node's answer; null for none. */
   static List<@Nullable NodeReply> replies(List<? extends @Nullable Answer> answers) {
     List<@Nullable NodeReply> replies = new ArrayList<>();
     answers.forEach(answer -> replies.add(answer == null ? null : answer.reply()));

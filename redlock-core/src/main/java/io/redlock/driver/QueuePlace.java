@@ -19,15 +19,11 @@ final class QueuePlace {
 
   private final String client;
   private final long number;
-  private final long lifeMillis;
+  private final long lifeMillis; // 0 if the call leaves none, and only respects those of others
   private final boolean isShared;
   private @Nullable Ticket first; // guarded by this; null before the first attempt
   private boolean hasTickets; // guarded by this; nodes may have tickets
 
-  /**
-   * @param waits true if the call leaves tickets; otherwise it only respects those of others
-   * @param isShared true if it is for a shared lease
-   */
   QueuePlace(String client, long number, boolean waits, boolean isShared) {
     this.client = client;
     this.number = number;
@@ -65,7 +61,6 @@ final class QueuePlace {
     }
   }
 
-  /** Returns true if nodes may have tickets. */
   synchronized boolean hasTickets() {
     return hasTickets;
   }

@@ -46,7 +46,6 @@ final class ReentrantLease implements LeaseLock {
     }
   }
 
-  /** Two locks on one resource. */
   record Both(ReentrantLease readLock, ReentrantLease writeLock) implements LeaseReadWriteLock {
 
     /** For example {@code read lock and write lock on catalog for 10s, renewed for 5m, fair}. */

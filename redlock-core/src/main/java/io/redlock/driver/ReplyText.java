@@ -96,7 +96,6 @@ final class ReplyText {
             : Optional.empty());
   }
 
-  /** Returns the answer of a node to an inspection. */
   static Inspection.Node inspected(Poll.Answer answered) {
     NodeReply reply = answered.reply();
     NodeReport known = reply == null ? null : reply.report();

@@ -90,7 +90,6 @@ final class ServiceContext {
     callbacks.check(shortestTtlNanos);
   }
 
-  /** Returns the answers of a round, with the quorum that decided it. */
   Votes votes(List<NodeVote> answers) {
     return new Votes(answers, quorum.least(), moving());
   }

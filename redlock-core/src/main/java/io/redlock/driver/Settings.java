@@ -51,7 +51,6 @@ record Settings(
     return duration.getNano() % 1_000_000 == 0 ? millis : millis + 1;
   }
 
-  /** Returns how long before its deadline a lease with this ttl is declared lost. */
   long lossMarginNanos(long ttlMillis) {
     return lossMarginNanos >= 0 ? lossMarginNanos : ttlMillis * 1_000_000 / 10;
   }
@@ -65,7 +64,6 @@ record Settings(
     return Math.min(maxTtlMillis, Math.max(1, (validNanos + driftNanos) / 1_000_000 + 1));
   }
 
-  /** Returns the terms of an operation with this ttl. */
   LeaseTerms terms(Quorum quorum, long ttlMillis) {
     return new LeaseTerms(
         quorum,
@@ -127,7 +125,6 @@ record Settings(
     return problems;
   }
 
-  /** Returns the problem of a resource, with its fix; empty if it has none. */
   List<String> problems(String resource) {
     String name = keyPrefix.concat(resource);
     int bytes = name.getBytes(StandardCharsets.UTF_8).length;
@@ -162,7 +159,6 @@ record Settings(
     return true;
   }
 
-  /** Returns the problems of a ttl, each with its fix. */
   List<String> ttlProblems(Duration ttl) {
     if (ttl.isNegative() || ttl.isZero()) {
       return List.of(

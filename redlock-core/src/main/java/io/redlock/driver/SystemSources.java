@@ -28,7 +28,6 @@ final class SystemSources {
 
   private SystemSources() {}
 
-  /** Returns a scheduler for one lock service. */
   static Scheduler scheduler() {
     int open = OPEN.incrementAndGet();
     if (open % MANY == 0) {

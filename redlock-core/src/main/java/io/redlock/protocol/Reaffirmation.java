@@ -16,7 +16,6 @@ public record Reaffirmation(int asked, boolean isOutdated, boolean isDue, long d
   /** The largest number of extends per reset. */
   public static final int MOST = 8;
 
-  /** No node was reset. */
   static final Reaffirmation NONE = new Reaffirmation(0, false, false, 0);
 
   /** Returns the value after a reset: an extend at once, or as soon as that under way has ended. */
@@ -24,12 +23,10 @@ public record Reaffirmation(int asked, boolean isOutdated, boolean isDue, long d
     return new Reaffirmation(0, isAsking, !isAsking, isAsking ? 0 : nowNanos); // E10
   }
 
-  /** Returns the value once an extend has begun. */
   Reaffirmation asking() {
     return new Reaffirmation(asked + 1, false, false, 0);
   }
 
-  /** Returns the value after the extend's result. */
   Reaffirmation answered(boolean isCertain, long nowNanos, TenureRules rules) {
     if (isOutdated) {
       return new Reaffirmation(asked, false, true, nowNanos);

@@ -12,7 +12,6 @@ public record Renewal(LeaseTerms terms, Deadline until, long dueNanos) {
   /** Due times are rounded down to it, so that many leases share the batches of the lanes. */
   private static final long GRID_NANOS = 10_000_000;
 
-  /** Returns the renewal of a lease that was acquired now. */
   static Renewal begin(LeaseTerms terms, Deadline until, long nowNanos) {
     return new Renewal(terms, until, nextNanos(terms, nowNanos));
   }
@@ -23,12 +22,10 @@ public record Renewal(LeaseTerms terms, Deadline until, long dueNanos) {
     return dueNanos - Math.floorMod(dueNanos, Math.min(GRID_NANOS, delayNanos + 1));
   }
 
-  /** Returns the renewal after a success. */
   Renewal extended(long nowNanos) {
     return new Renewal(terms, until, nextNanos(terms, nowNanos));
   }
 
-  /** Returns the renewal after an unknown result. */
   Renewal failed(long nowNanos, TenureRules rules) {
     long pauseNanos = terms.ttlMillis() * 1_000_000 / 20;
     return new Renewal(terms, until, nowNanos + pauseNanos + rules.randomNanos(pauseNanos)); // E9

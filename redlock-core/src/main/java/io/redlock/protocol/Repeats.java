@@ -14,10 +14,8 @@ public record Repeats(long counts, int waiting, long dueNanos, long giveUpNanos)
   private static final int COUNT_BITS = 4;
   private static final int MAX_DOUBLINGS = 7;
 
-  /** Nothing is repeated. */
   static final Repeats NONE = new Repeats(0, 0, 0, 0);
 
-  /** Returns the value of a release that was not sent. */
   static Repeats until(long giveUpNanos) {
     return new Repeats(0, 0, 0, giveUpNanos);
   }
@@ -34,13 +32,11 @@ public record Repeats(long counts, int waiting, long dueNanos, long giveUpNanos)
         giveUpNanos);
   }
 
-  /** Returns the value after an acknowledgement. */
   Repeats acknowledged(int node) {
     int left = waiting & ~(1 << node);
     return new Repeats(counts, left, left == 0 ? 0 : dueNanos, giveUpNanos);
   }
 
-  /** Returns the value after it was sent again. */
   Repeats sent() {
     return new Repeats(counts, 0, 0, giveUpNanos);
   }

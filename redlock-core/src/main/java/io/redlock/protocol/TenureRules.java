@@ -39,7 +39,6 @@ public class TenureRules {
     this.surroundings = surroundings;
   }
 
-  /** Returns true if the owner may propose a higher token after this round. */
   final boolean mayFollow(AcquireRound round) {
     return round.number() < maxRounds; // A5
   }

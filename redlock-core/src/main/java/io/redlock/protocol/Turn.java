@@ -57,7 +57,6 @@ public record Turn(Outcome outcome, @Nullable Attempted attempted) {
     }
   }
 
-  /** Returns the turn with this outcome, and nothing else. */
   static Turn of(Outcome outcome) {
     return outcome.plain;
   }
