@@ -594,7 +594,7 @@ final class AcquireCall extends LocalQueue.Waiter {
   }
 
   private LookRound look(List<String> wanted, List<@Nullable NodeReply> replies) {
-    return LookRound.of(context.quorum, wanted.size(), replies);
+    return new LookRound(context.quorum, wanted.size(), replies);
   }
 
   private void looked(LookRound look) {

@@ -13,54 +13,15 @@ import org.jspecify.annotations.Nullable;
  *
  * @param quorum the nodes that are enough
  * @param names the number of names
- * @param answered the nodes that have answered, as bits
- * @param looks those answers that say which names are held
+ * @param replies each node's answer; null if it has given none
  */
-public record LookRound(Quorum quorum, int names, int answered, List<OfNode> looks) {
+public record LookRound(Quorum quorum, int names, List<@Nullable NodeReply> replies) {
 
-  /** A node's answer. */
-  public record OfNode(int node, NodeLook look) {
-
-    private boolean isFree(int name) {
-      return look.remainingMillis().get(name) == NodeLook.FREE;
-    }
-
-    private boolean mayGrant(int name) {
-      return isFree(name) && look.doubt().isEmpty(); // X2
-    }
-
-    private long endMillis(int name) {
-      long millis = look.remainingMillis().get(name);
-      return millis == NodeLook.ENDLESS ? Long.MAX_VALUE : millis;
-    }
-  }
+  private static final long NOT_KNOWN = Long.MIN_VALUE;
 
   /** Copies the list. */
   public LookRound {
-    looks = List.copyOf(looks);
-  }
-
-  /**
-   * Returns the round with these answers.
-   *
-   * @param quorum the nodes that are enough
-   * @param names the number of names
-   * @param replies each node's answer; null if it has given none
-   * @return the round
-   */
-  public static LookRound of(Quorum quorum, int names, List<@Nullable NodeReply> replies) {
-    int answered = 0;
-    List<OfNode> looks = new ArrayList<>();
-    for (int node = 0; node < replies.size(); node++) {
-      NodeReply reply = replies.get(node);
-      if (reply != null) {
-        answered |= 1 << node;
-        if (reply.look() != null) {
-          looks.add(new OfNode(node, reply.look()));
-        }
-      }
-    }
-    return new LookRound(quorum, names, answered, looks);
+    replies = replies.stream().toList(); // with nulls
   }
 
   /** Returns true if no answer is missing, a name is free, or all names are held. */
@@ -72,47 +33,56 @@ public record LookRound(Quorum quorum, int names, int answered, List<OfNode> loo
       }
       held += isHeld(name) ? 1 : 0;
     }
-    return held == names || Integer.bitCount(answered) == quorum.nodes();
+    return held == names || !replies.contains(null);
   }
 
   /** Returns true if a quorum could grant the name. */
   public boolean isFree(int name) { // X5
-    return quorum.isReachedBy(free(name));
+    return quorum.isReachedBy(nodes(name, NodeLook.FREE, NodeLook.FREE));
   }
 
   /** Returns true if so many nodes hold the name that no quorum is left. */
   public boolean isHeld(int name) { // X5
-    int held = 0;
-    for (OfNode each : looks) {
-      held |= each.isFree(name) ? 0 : 1 << each.node;
-    }
-    return quorum.isRuledOutBy(held);
-  }
-
-  private int free(int name) {
-    int free = 0;
-    for (OfNode each : looks) {
-      free |= each.mayGrant(name) ? 1 << each.node : 0;
-    }
-    return free;
+    return quorum.isRuledOutBy(nodes(name, 0, Long.MAX_VALUE));
   }
 
   /** Returns when a quorum may be free of a name that is held; −1 if that is not known. */
   public long remainingMillis(int name) {
-    int free = free(name);
+    List<Long> ends = new ArrayList<>();
+    for (int node = 0; node < replies.size(); node++) {
+      ends.add(endMillis(node, name));
+    }
+    ends.sort(null);
+    int free = nodes(name, NodeLook.FREE, NodeLook.FREE);
     long millis = Long.MAX_VALUE;
-    List<OfNode> held =
-        looks.stream()
-            .filter(each -> !each.isFree(name))
-            .sorted((one, other) -> Long.compare(one.endMillis(name), other.endMillis(name)))
-            .toList();
-    for (OfNode next : held) {
-      if (quorum.isReachedBy(free)) {
-        break;
+    for (long end : ends) {
+      if (end >= 0 && !quorum.isReachedBy(free)) {
+        free |= nodes(name, 0, end);
+        millis = end;
       }
-      free |= 1 << next.node;
-      millis = next.endMillis(name);
     }
     return millis == Long.MAX_VALUE ? -1 : millis;
+  }
+
+  private int nodes(int name, long fromMillis, long toMillis) {
+    int nodes = 0;
+    for (int node = 0; node < replies.size(); node++) {
+      long millis = endMillis(node, name);
+      nodes |= millis >= fromMillis && millis <= toMillis ? 1 << node : 0;
+    }
+    return nodes;
+  }
+
+  private long endMillis(int node, int name) {
+    NodeReply reply = replies.get(node);
+    NodeLook look = reply == null ? null : reply.look();
+    if (look == null) {
+      return NOT_KNOWN;
+    }
+    long millis = look.remainingMillis().get(name);
+    if (millis == NodeLook.FREE && !look.doubt().isEmpty()) { // X2
+      return NOT_KNOWN;
+    }
+    return millis == NodeLook.ENDLESS ? Long.MAX_VALUE : millis;
   }
 }

@@ -108,7 +108,7 @@ class NameChoiceTest {
               NodeReply.looked(new NodeLook(one, "")),
               NodeReply.looked(new NodeLook(other, "")),
               null);
-      choice.looked(LookRound.of(Quorum.of(3), one.size(), replies), nowNanos);
+      choice.looked(new LookRound(Quorum.of(3), one.size(), replies), nowNanos);
     }
 
     private static long held(String name, List<String> states) {

@@ -234,7 +234,7 @@ class RoundTest {
 
     @Override
     public List<String> state(Clocks now) {
-      LookRound look = LookRound.of(quorum, names, replies);
+      LookRound look = new LookRound(quorum, names, replies);
       List<String> state = new ArrayList<>();
       for (int name = 0; name < names; name++) {
         String is = look.isFree(name) ? " is free" : look.isHeld(name) ? " is held" : " is unknown";
