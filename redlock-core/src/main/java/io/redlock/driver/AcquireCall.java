@@ -598,70 +598,59 @@ final class AcquireCall extends LocalQueue.Waiter {
   }
 
   private void looked(LookRound look) {
-    AttemptEnd refusal = null;
     synchronized (this) {
       isLooking = false;
       NameChoice looking = Objects.requireNonNull(choice);
       looking.looked(look, context.ticker.monotonicNanos());
-      if (looking.isOver(context.ticker.monotonicNanos())) {
-        refusal = lastRefusal;
+      if (lastRefusal != null && looking.isOver(context.ticker.monotonicNanos())) {
+        refused(lastRefusal);
       }
     }
-    if (refusal == null) {
-      drain();
-    } else {
-      refused(refusal);
-    }
+    drain();
   }
 
   private void attempted(AttemptEnd outcome) {
     if (outcome.lease() != null) {
       ends(outcome.result());
-    } else if (ended(outcome)) {
-      drain();
-    } else {
-      refused(outcome);
+      return;
     }
+    synchronized (this) {
+      running = null;
+      lastRefusal = outcome;
+      if (!triesAnother(outcome)) {
+        refused(outcome);
+      }
+    }
+    drain();
   }
 
   /** Returns true if an attempt for another name follows. */
-  private synchronized boolean ended(AttemptEnd outcome) {
+  private boolean triesAnother(AttemptEnd outcome) {
+    assert Thread.holdsLock(this);
     if (state.phase() != Phase.ASKS || choice == null || !outcome.isRefused()) {
       return false;
     }
     long nowNanos = context.ticker.monotonicNanos();
     choice.refused(outcome.heldRemainingMillis(), nowNanos);
-    if (choice.isOver(nowNanos)) {
-      return false;
-    }
-    lastRefusal = outcome;
-    running = null;
-    return true;
+    return !choice.isOver(nowNanos);
   }
 
   private void refused(AttemptEnd failed) {
-    AttemptEnd outcome;
-    synchronized (this) {
-      outcome =
-          choice == null
-              ? failed
-              : failed.remaining(choice.remainingMillis(context.ticker.monotonicNanos()));
-    }
+    assert Thread.holdsLock(this);
+    AttemptEnd outcome =
+        choice == null
+            ? failed
+            : failed.remaining(choice.remainingMillis(context.ticker.monotonicNanos()));
     if (isQueued()) {
       context.queues.refused(this, outcome);
     }
-    long leftNanos = leftNanos();
-    synchronized (this) {
-      running = null;
-      lastRefusal = outcome;
-      failures[outcome.cause().ordinal()]++;
-      CallState next = state.refused(outcome, leftNanos);
-      if (next.clockLearned() && !state.clockLearned() && place != null) {
-        place.restart();
-      }
-      become(next);
+    lastRefusal = outcome;
+    failures[outcome.cause().ordinal()]++;
+    CallState next = state.refused(outcome, leftNanos());
+    if (next.clockLearned() && !state.clockLearned() && place != null) {
+      place.restart();
     }
-    drain();
+    become(next);
   }
 
   private CallState pausedByDefault() {

@@ -33,14 +33,15 @@ final class HeldLease extends Owner.Held {
 
   private final ServiceContext context;
   private final LeaseRequest request;
-  private final Set<String> resources;
+  private final Set<String> resources; // what it holds, of what the request names
   private final long token;
   private final long ownerToken; // on the nodes
   final long startNanos;
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
   private boolean holdsUp = true; // used by the reports of its end only
   private final LeaseTerms terms; // of its renewals
-  private @Nullable Deadline since; // guarded by owner; it is held; null once its holder has it
+  private @Nullable Deadline
+      since; // guarded by owner; its longest hold counts; null once its holder has it
   private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
   private boolean isTold; // guarded by owner; who asks from then on passes the end on
   private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
@@ -51,13 +52,6 @@ final class HeldLease extends Owner.Held {
   /** The number of these that are for reading; used by that thread only. */
   int reads;
 
-  /**
-   * Creates a lease of an owner.
-   *
-   * @param resources what it holds, of what the request names
-   * @param terms of its renewals
-   * @param since from when its longest hold counts
-   */
   HeldLease(
       Owner owner,
       LeaseRequest request,

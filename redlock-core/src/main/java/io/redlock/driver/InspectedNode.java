@@ -23,12 +23,6 @@ public record InspectedNode(
     List<Inspection.Reader> readers)
     implements Inspection.Node {
 
-  /** Copies the lists. */
-  public InspectedNode {
-    waiters = List.copyOf(waiters);
-    readers = List.copyOf(readers);
-  }
-
   static OptionalLong positive(long number) {
     return number > 0 ? OptionalLong.of(number) : OptionalLong.empty();
   }

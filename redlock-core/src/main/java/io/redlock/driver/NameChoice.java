@@ -145,9 +145,7 @@ final class NameChoice {
   }
 
   /**
-   * Records that the name that was tried is taken.
-   *
-   * @param remainingMillis when it may be free; −1 if that is not known
+   * Records that the name that was tried is taken; −1 ms if it is not known when it may be free.
    */
   void refused(long remainingMillis, long nowNanos) {
     taken(current, remainingMillis, nowNanos);
