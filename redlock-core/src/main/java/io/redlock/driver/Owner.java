@@ -98,7 +98,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     synchronized (this) {
       due = tenure.due(nowNanos, nowWallMicros);
       if (due != Due.RELEASE) {
-        isEnded = lease != null && lease.mustReport() && !isReporting;
+        isEnded = !isReporting && lease != null && lease.end != null && !lease.isReported;
         isReporting |= isEnded;
         round = isEnded ? null : dueRound(nowNanos);
       }
@@ -164,11 +164,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     if (tenure.phase() != Phase.HOLDING) {
       held.ends(RELEASED);
     }
-    for (int node = 0; node < pending.length; node++) {
-      if ((resets & 1 << node) != 0) {
-        tenure.reset(node, nowNanos);
-      }
-    }
+    tenure.reset(resets, nowNanos);
   }
 
   /**
@@ -257,7 +253,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   void reset(int node) {
     synchronized (this) {
       resets |= 1 << node;
-      tenure.reset(node, context.ticker.monotonicNanos());
+      tenure.reset(1 << node, context.ticker.monotonicNanos());
     }
     drain();
   }
@@ -529,10 +525,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
 
     private void ends(LeaseEnd how) {
       end = end == null ? how : end; // L1
-    }
-
-    private boolean mustReport() {
-      return end != null && !isReported;
     }
   }
 

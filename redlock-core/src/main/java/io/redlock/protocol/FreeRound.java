@@ -33,12 +33,6 @@ public record FreeRound(
     Ballot ballot,
     long longestMillis) {
 
-  /** Copies the lists. */
-  public FreeRound {
-    seen = List.copyOf(seen);
-    agreeing = List.copyOf(agreeing);
-  }
-
   /**
    * Returns a round of which nothing was sent yet.
    *
@@ -65,7 +59,7 @@ public record FreeRound(
         values.add(value);
       }
     }
-    List<String> seen = token == 0 ? values : meant(values, token);
+    List<String> seen = token == 0 ? List.copyOf(values) : meant(values, token);
     long buried = seen.isEmpty() ? 0 : Math.min(highest, belowLater(values, seen));
     List<Integer> agreeing = agreeing(reports, trusted, seen, buried);
     return new FreeRound(quorum, trusted, seen, buried, agreeing, Ballot.empty(quorum.nodes()), 0);
@@ -111,7 +105,7 @@ public record FreeRound(
       }
       sets.add(trusted & set);
     }
-    return sets;
+    return List.copyOf(sets);
   }
 
   /** Returns the highest token that the holder can have been granted on a node. */

@@ -19,11 +19,6 @@ public record LookRound(Quorum quorum, int names, List<@Nullable NodeReply> repl
 
   private static final long NOT_KNOWN = Long.MIN_VALUE;
 
-  /** Copies the list. */
-  public LookRound {
-    replies = replies.stream().toList(); // with nulls
-  }
-
   /** Returns true if no answer is missing, a name is free, or all names are held. */
   public boolean isDecided() {
     int held = 0;

@@ -29,11 +29,6 @@ public record Rivals(List<Named> named, long remainingMillis, int endless) {
    */
   public record Named(String owner, int nodes) {}
 
-  /** Copies the list. */
-  public Rivals {
-    named = List.copyOf(named);
-  }
-
   /** Returns the value after a node's answer. */
   public Rivals with(int node, NodeReply reply) {
     boolean isHeld = reply.kind() == Kind.HELD;
@@ -64,7 +59,7 @@ public record Rivals(List<Named> named, long remainingMillis, int endless) {
       }
     }
     more.add(new Named(owner, nodes));
-    return more;
+    return List.copyOf(more);
   }
 
   /** Returns true if the answers of these nodes may yet show that one owner holds the resource. */

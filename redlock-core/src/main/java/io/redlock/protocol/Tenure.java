@@ -214,9 +214,9 @@ public final class Tenure {
     }
   }
 
-  /** Records that a node was reset: a lease that it granted is confirmed at once. */
-  public void reset(int node, long nowNanos) {
-    if (phase == Phase.HOLDING && (footprint.yes() & 1 << node) != 0) {
+  /** Records that nodes, given as bits, were reset: a lease of theirs is confirmed at once. */
+  public void reset(int reset, long nowNanos) {
+    if (phase == Phase.HOLDING && (footprint.yes() & reset) != 0) {
       reaffirmation = Reaffirmation.begin(isExtending(Purpose.CONFIRMED), nowNanos); // E10
     }
   }
@@ -464,7 +464,8 @@ public final class Tenure {
               ? Objects.requireNonNull(renewal).dueNanos() - nowNanos
               : NEVER;
       case CONFIRMATION -> reaffirmation.isDue() ? reaffirmation.dueNanos() - nowNanos : NEVER;
-      case END -> phase == Phase.LOST ? keptNanos(nowNanos) : NEVER;
+      case END -> // R4, by the clock that nobody sets: no time to stop is cut short
+          phase == Phase.LOST ? Objects.requireNonNull(deadline).nanos() - nowNanos : NEVER;
       case RELEASE -> phase == Phase.ENDED && release == null ? 0 : NEVER;
       case GIVING_UP ->
           release != null && release.isOverdue() ? repeats.giveUpNanos() - nowNanos : NEVER;
@@ -565,14 +566,6 @@ public final class Tenure {
   /** Returns true if the lease has been held for as long as it may be renewed. */
   public boolean isHeldOut(long nowNanos) {
     return renewal != null && renewal.until().nanos() - nowNanos <= 0;
-  }
-
-  /**
-   * Returns how long the keys of its lost lease may stay. The monotonic clock decides, so that a
-   * wall clock that is set forward does not shorten the time to stop.
-   */
-  private long keptNanos(long nowNanos) {
-    return Objects.requireNonNull(deadline).nanos() - nowNanos; // R4
   }
 
   /** Returns true if it asks for a shared lease, to read. */

@@ -136,7 +136,7 @@ class TenureTest {
         case "renew-until" -> tenure.renew(terms(TTL_NANOS), deadline(rest), nowNanos);
         case "pass" -> tell(pass(tenure.leaseToken() + 1, rest) ? "passed on" : "not passed on");
         case "pass-again" -> tell(pass(tenure.leaseToken(), rest) ? "passed on" : "not passed on");
-        case "reset" -> tenure.reset(Told.nodes(rest).get(0), nowNanos);
+        case "reset" -> tenure.reset(1 << Told.nodes(rest).get(0), nowNanos);
         case "due" -> due();
         case "next" -> next();
         case "lose" -> tell(tenure.lose() ? "it is lost now" : "it was not held");

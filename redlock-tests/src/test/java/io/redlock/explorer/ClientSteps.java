@@ -375,7 +375,7 @@ final class ClientSteps {
   /** The client notices that a node was reset. */
   void reset(ExplorerWorld world, int attempt, int node) {
     open(world, attempt);
-    tenure.reset(node, now.nanos);
+    tenure.reset(1 << node, now.nanos);
     take(world, attempt, nothing());
   }
 
