@@ -19,9 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Agenda {
 
-  /** The delay of what no time makes due. */
-  static final long NEVER = Long.MAX_VALUE;
-
+  static final long NEVER = Long.MAX_VALUE; // the delay of what no time makes due
   private static final long TICK_NANOS = 50_000_000;
   private static final long STEP_MICROS = 5_000;
   private static final long TOLERANCE_NANOS = 1_000_000;

@@ -12,17 +12,12 @@ import io.redlock.spi.Quorum;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The result of an attempt at the moment of its decision. Later answers do not change it.
- *
- * @param attempted how it ended, and why
- * @param lease null unless it succeeded
- * @param votes the answers of the nodes until then
- * @param heldRemainingMillis the shortest remaining life of a holder's key or first ticket that a
- *     refusing node reported; −1 if none reported an end
- */
+/** The result of an attempt at the moment of its decision. Later answers do not change it. */
 record AttemptEnd(
-    Attempted attempted, @Nullable Lease lease, Votes votes, long heldRemainingMillis) {
+    Attempted attempted,
+    @Nullable Lease lease, // null unless it succeeded
+    Votes votes,
+    long heldRemainingMillis) { // the shortest of a refusing node's holder or first ticket, or −1
 
   Decision decision() {
     return attempted.decision();

@@ -11,56 +11,35 @@ import io.redlock.spi.Quorum;
  *
  * <p>An event that does not concern the call keeps the plan, so an answer that comes too late is
  * recognized by the number of its plan.
- *
- * @param rules the constants of the call
- * @param phase what the call does now
- * @param nanos how long the phase lasts at most, from the event that began it
- * @param boundNanos the longest pause that the last refusal allows
- * @param plan the number of phases begun so far
- * @param clockLearned true if nodes have refused a token of this call by their clocks
- * @param hasMoved true if the local queue has moved since the attempt began
- * @param wokenBy the nodes that have woken the call since its last attempt began, as bits
  */
 record CallState(
     Rules rules,
     Phase phase,
-    long nanos,
-    long boundNanos,
-    int plan,
-    boolean clockLearned,
-    boolean hasMoved,
-    int wokenBy) {
+    long nanos, // how long the phase lasts at most, from the event that began it
+    long boundNanos, // the longest pause that the last refusal allows
+    int plan, // the number of phases begun so far
+    boolean clockLearned, // nodes have refused a token of this call by their clocks
+    boolean hasMoved, // the local queue has, since the attempt began
+    int wokenBy) { // the nodes that have woken the call since its last attempt began, as bits
 
-  /** Waits longer than this have no end, and need no timer. */
-  static final long ENDLESS_NANOS = Long.MAX_VALUE / 4;
-
-  /** The longest wait for the other nodes' wake-ups after the first. */
-  static final long WAKE_PATIENCE_NANOS = 5_000_000; // Q7
+  static final long ENDLESS_NANOS = Long.MAX_VALUE / 4; // longer waits need no timer
+  static final long WAKE_PATIENCE_NANOS = 5_000_000; // for other wake-ups after the first; Q7
 
   enum Phase {
-    /** It is queued behind other calls of its process. */
-    QUEUED,
-    /** It asks the nodes: for a lease, or which of several names are free. */
-    ASKS,
-    /** Its attempt has failed, and it waits for its retry strategy to choose a pause. */
-    PONDERS,
-    /** It pauses between two attempts. */
-    PAUSES,
-    /** It has given up, or was ended. */
-    OVER
+    QUEUED, // behind other calls of its process
+    ASKS, // the nodes: for a lease, or which of several names are free
+    PONDERS, // its attempt has failed, and its retry strategy is to choose a pause
+    PAUSES, // between two attempts
+    OVER // it has given up, or was ended
   }
 
-  /**
-   * The constants of a call.
-   *
-   * @param isFair true if the call waits in the nodes' queues
-   * @param isUnlessHeld true if the call ends when another client holds the resource
-   * @param quorum the nodes that are enough
-   * @param ticketNanos how long a node that granted keeps the ticket
-   * @param patienceNanos how long the retry strategy may take
-   */
+  /** The constants of a call. */
   record Rules(
-      boolean isFair, boolean isUnlessHeld, Quorum quorum, long ticketNanos, long patienceNanos) {}
+      boolean isFair,
+      boolean isUnlessHeld,
+      Quorum quorum,
+      long ticketNanos, // how long a node that granted keeps the ticket
+      long patienceNanos) {} // how long the retry strategy may take
 
   /** Returns a queued call without a timer, before it knows its place in the queue. */
   static CallState begin(Rules rules) {

@@ -14,9 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CallbackThreads extends Agenda.Item {
 
-  /** The most threads, besides those that are replaced. */
-  static final int MOST = 4;
-
+  static final int MOST = 4; // threads, besides those that are replaced
   private static final int MOST_REPLACED = 256;
   private static final long PATIENCE_NANOS = 10_000_000;
   private static final Ticker TICKER = Ticker.system();

@@ -46,11 +46,8 @@ final class HeldLease extends Owner.Held {
   private boolean isTold; // guarded by owner; who asks from then on passes the end on
   private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
 
-  /** The number of times that a thread must unlock to release it; written by that thread only. */
-  volatile int holds = 1;
-
-  /** The number of these that are for reading; used by that thread only. */
-  int reads;
+  volatile int holds = 1; // how often a thread must unlock to release it; written by that thread
+  int reads; // how many of these are for reading; used by that thread only
 
   HeldLease(
       Owner owner,

@@ -25,9 +25,7 @@ import org.jspecify.annotations.Nullable;
 final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);
-
-  /** The time within which a thread is to end the pause; then another one does. */
-  private static final long PATIENCE_NANOS = 1_000_000_000;
+  private static final long PATIENCE_NANOS = 1_000_000_000; // for a thread that ends the pause
 
   private final ServiceContext context;
   private final LeaseRequest request;
@@ -44,26 +42,16 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   private @Nullable Thread thread; // null unless the work runs
   private long dueNanos; // the end of a phase that has one
   private boolean closed;
-
-  /** Completed when a term has ended and no other follows. */
-  private final CompletableFuture<Void> over = new CompletableFuture<>();
+  private final CompletableFuture<Void> over = new CompletableFuture<>(); // of the last term
 
   private enum Phase {
-    /** It makes a call. */
-    STARTS,
-    /** It waits for the end of its call. */
-    CALLS,
-    /** It holds a lease, for its work. */
-    LEADS,
-    /** Its work was asked to stop, a ttl ago at most. */
-    STOPS,
-    /** Its work was asked to stop, and should have stopped. */
-    OVERSTAYS,
-    /** Its work has ended, or did not start: the lease is released. */
-    ENDS,
-    /** It waits until it calls again. */
-    PAUSES,
-    /** It does nothing more. */
+    STARTS, // it makes a call
+    CALLS, // it waits for the end of its call
+    LEADS, // it holds a lease, for its work
+    STOPS, // its work was asked to stop, a ttl ago at most
+    OVERSTAYS, // its work was asked to stop, and should have stopped
+    ENDS, // its work has ended, or did not start: the lease is released
+    PAUSES, // it waits until it calls again
     OVER;
 
     boolean isTimed() {

@@ -35,9 +35,7 @@ final class LocalQueues {
   private static final int HANDOFFS_IN_A_ROW = 16;
 
   private static final long COURTESY_NANOS = 2_000_000;
-
-  /** The time after its grant in which a lease is passed on. */
-  private static final long RUN_NANOS = 8_000_000;
+  private static final long RUN_NANOS = 8_000_000; // after its grant, in which a lease is passed on
 
   private final Map<List<String>, LocalQueue> queues = new HashMap<>(); // guarded by this
 

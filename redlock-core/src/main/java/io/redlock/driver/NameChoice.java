@@ -14,9 +14,7 @@ import java.util.random.RandomGenerator;
  */
 final class NameChoice {
 
-  /** The number of names in the first look: usually enough to find one that is free. */
-  static final int FIRST_LOOKED_AT = 10;
-
+  static final int FIRST_LOOKED_AT = 10; // names: usually enough to find one that is free
   private static final long UNKNOWN_END = Long.MAX_VALUE;
 
   private enum Name {

@@ -3,12 +3,7 @@ package io.redlock.driver;
 import io.redlock.spi.HolderLabel;
 import java.util.function.Supplier;
 
-/**
- * A source of owner ids that begin with the label of the client.
- *
- * @param label that of the client; empty if it has none
- * @param source their other part
- */
+/** A source of owner ids that begin with the label of the client, which is empty if it has none. */
 record OwnerIds(String label, Supplier<String> source) {
 
   /** Returns the value of a key that this client sets free for an operator. */

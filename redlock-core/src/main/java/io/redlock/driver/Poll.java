@@ -19,12 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Poll extends Agenda.Item implements LockNode.ReplyHandler {
 
-  /**
-   * A node's answer.
-   *
-   * @param reply null if there was none in time
-   * @param took the time until the answer, or until it was no longer awaited
-   */
+  /** A node's answer, null if there was none in time, and how long it was awaited. */
   record Answer(String node, @Nullable NodeReply reply, Duration took) {}
 
   private final ServiceContext context;

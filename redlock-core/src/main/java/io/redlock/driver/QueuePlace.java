@@ -13,9 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class QueuePlace {
 
   private static final long LIFE_MILLIS = 3_000;
-
-  /** The life of a ticket. The ticket of a holder expires with its key at the latest. */
-  static final long LIFE_NANOS = LIFE_MILLIS * 1_000_000;
+  static final long LIFE_NANOS = LIFE_MILLIS * 1_000_000; // a holder's: that of its key at most
 
   private final String client;
   private final long number;

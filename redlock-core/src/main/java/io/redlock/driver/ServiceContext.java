@@ -37,11 +37,8 @@ final class ServiceContext {
   final Callbacks callbacks;
   final Listeners listeners;
   final AtomicBoolean closed = new AtomicBoolean(); // the service
-
+  final CompletableFuture<Void> ends = new CompletableFuture<>(); // as closing drops timers
   private volatile long shortestTtlNanos = Long.MAX_VALUE;
-
-  /** Ends waits when the service is closed, since that drops their timers. */
-  final CompletableFuture<Void> ends = new CompletableFuture<>();
 
   ServiceContext(
       List<LockNode> nodes,

@@ -11,24 +11,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/**
- * The checked settings of a lock service, as numbers in the units of the arithmetic.
- *
- * @param nodeTimeoutNanos how long a round waits for a node
- * @param maxTtlMillis the upper bound of every ttl
- * @param driftPartsPerMillion the part of a ttl allowed for clock drift
- * @param skewMicros the largest difference between node clocks
- * @param lossMarginNanos how long before its deadline a lease is lost; −1 for a tenth of its ttl
- * @param minValidityNanos the shortest validity of a new lease
- * @param keyPrefix the prefix of every key
- */
+/** The checked settings of a lock service, as numbers in the units of the arithmetic. */
 record Settings(
-    long nodeTimeoutNanos,
-    long maxTtlMillis,
-    long driftPartsPerMillion,
-    long skewMicros,
-    long lossMarginNanos,
-    long minValidityNanos,
+    long nodeTimeoutNanos, // how long a round waits for a node
+    long maxTtlMillis, // of every lease
+    long driftPartsPerMillion, // the part of a ttl allowed for clock drift
+    long skewMicros, // the largest difference between node clocks
+    long lossMarginNanos, // how long before its deadline a lease is lost; −1: a tenth of its ttl
+    long minValidityNanos, // of a new lease
     String keyPrefix) {
 
   static final String RESERVED_PREFIX = "redlock:";
