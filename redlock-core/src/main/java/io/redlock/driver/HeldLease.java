@@ -117,10 +117,8 @@ final class HeldLease extends Owner.Held {
   /** Returns the leases that have not ended, in the order in which they were acquired. */
   static List<HeldLease> all(ServiceContext context) {
     return context.agenda.items(Owner.class).stream()
-        .map(Owner::held)
-        .filter(HeldLease.class::isInstance)
-        .map(HeldLease.class::cast)
-        .filter(lease -> lease.ending() == null)
+        .map(owner -> (HeldLease) owner.held())
+        .filter(lease -> lease != null && lease.ending() == null)
         .sorted((one, other) -> Long.compare(one.startNanos - other.startNanos, 0))
         .toList();
   }

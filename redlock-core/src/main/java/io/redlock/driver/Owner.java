@@ -587,7 +587,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       if (result.outcome() == ExtendResult.Outcome.LOST && lease.isReleased()) {
         return; // so nothing was lost
       }
-      long tookNanos = context.ticker.monotonicNanos() - startNanos;
+      long tookNanos = owner.context.ticker.monotonicNanos() - startNanos;
       lease.listeners.report(
           listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));
     }
