@@ -7,6 +7,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The calls that wait for the same, and how many leases hold them up. Guarded by its user. */
@@ -16,7 +17,7 @@ final class LocalQueue {
 
     final LeaseRequest request;
     final List<String> keys; // of what it asks for
-    final List<String> names; // which identify its queue
+    final List<String> names; // which identify its queue, apart if it wants any one of the keys
     final long startNanos; // since when it waits, on the monotonic clock
     volatile boolean blocks; // its caller's thread waits for it
     @Nullable Line line; // in which it waits; guarded by the queues
@@ -25,7 +26,7 @@ final class LocalQueue {
       super(agenda);
       this.request = request;
       this.keys = keys;
-      this.names = request.isAnyOf() ? NameChoice.queueNames(keys) : keys;
+      this.names = request.isAnyOf() ? Stream.concat(Stream.of(""), keys.stream()).toList() : keys;
       this.startNanos = startNanos;
     }
 

@@ -49,14 +49,6 @@ final class NameChoice {
     }
   }
 
-  /** Returns the names of the queue of such calls: not those of calls that want all of them. */
-  static List<String> queueNames(List<String> keys) {
-    List<String> marked = new ArrayList<>(keys.size() + 1);
-    marked.add("");
-    marked.addAll(keys);
-    return marked;
-  }
-
   /**
    * Begins the pass of this plan of the call, unless it has begun, in random order. The first pass
    * tries a name; later ones look first, since all names were taken when the pass before ended.
