@@ -225,7 +225,6 @@ final class AcquireCall extends LocalQueue.Waiter {
     listeners.report(listener -> listener.onGiveUp(request, waited));
   }
 
-  /** Returns true if the call ended with this result. */
   boolean yielded(@Nullable AcquireResult yielded) {
     return yielded != null && yielded == taken;
   }
@@ -315,8 +314,7 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   /** Returns true if it need not wait for other calls of this service. */
   private boolean mayAsk() {
-    boolean hasTickets = place != null && place.hasTickets();
-    return !isQueued() || hasTickets || context.queues.mayAsk(this);
+    return !isQueued() || place != null && place.hasTickets() || context.queues.mayAsk(this);
   }
 
   private void giveUp() {
