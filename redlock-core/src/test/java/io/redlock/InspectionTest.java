@@ -203,26 +203,10 @@ class InspectionTest {
   }
 
   @Test
-  void listsAreCopies() {
-    List<String> waiters = new ArrayList<>(List.of("w"));
-    Node node =
-        new InspectedNode(
-            "n",
-            Answer.FREE,
-            "free",
-            Optional.empty(),
-            Optional.empty(),
-            OptionalLong.empty(),
-            Optional.empty(),
-            OptionalLong.empty(),
-            waiters.size(),
-            waiters,
-            0,
-            List.of());
-    List<Node> nodes = new ArrayList<>(List.of(node));
+  void listOfNodesIsACopy() {
+    List<Node> nodes = new ArrayList<>(List.of(without(Answer.FREE)));
     Inspection inspection = new Inspection("r", nodes, 1, Optional.empty());
-    waiters.clear();
     nodes.clear();
-    assertEquals(List.of("w"), inspection.nodes().get(0).waiters());
+    assertEquals(1, inspection.nodes().size());
   }
 }
