@@ -116,9 +116,11 @@ public final class NodeTrust {
 
   /** An operator who changes the terms of a mark dates it anew; a carried one keeps its date. */
   private static boolean isKept(BirthMark before, BirthMark now) {
-    Agreement terms = now.agreement().of(before.agreement().sets());
+    Agreement was = before.agreement();
+    boolean isOfItsSets = was.sets().equals(now.agreement().sets());
     return before.runId().equals(now.runId())
-        && (before.firstSeenMillis() == now.firstSeenMillis() || !before.agreement().equals(terms));
+        && (before.firstSeenMillis() == now.firstSeenMillis()
+            || isOfItsSets && !was.equals(now.agreement()));
   }
 
   /**

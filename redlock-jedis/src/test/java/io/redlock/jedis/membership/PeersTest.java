@@ -64,7 +64,7 @@ class PeersTest {
 
     @Override
     protected void perform(String command, String rest) {
-      String[] words = rest.split(" ");
+      String[] words = rest.split(" ", 2);
       switch (command) {
         case "moving" -> {
           names = List.of("n0", "n1", "n2", "n3", "n4");
