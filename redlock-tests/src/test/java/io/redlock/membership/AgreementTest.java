@@ -6,12 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseEnd.Cause;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
+import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.TrustRules;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.NodeView;
@@ -22,6 +26,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -200,6 +205,30 @@ class AgreementTest extends OperatedMasters {
     assertTrue(NodeView.reason(rival, 0).contains("its data is new"), rival::toString);
     NodeView.awaitAllUp(rival);
     return null;
+  }
+
+  @Test
+  void leaseIsLostAtOnceOnlyIfMastersThatRefuseItsHolderHaveForgottenIt() throws Exception {
+    servers = RedisServers.startBrandNew(4);
+    Duration ttl = Duration.ofMinutes(1);
+    JedisRedlock.Builder settings = settings(list(0, 1, 2)).maxTtl(ttl).silenceTimeout(PATIENCE);
+    assertTrue(settings.adoptNew().isComplete());
+    Redlock holder = client(settings(list(0, 1, 2)).maxTtl(ttl));
+    NodeView.awaitAllUp(holder);
+    CompletableFuture<LeaseEnd> end =
+        holder.acquire("a", ttl, PATIENCE).ended().toCompletableFuture();
+    for (boolean isKept : new boolean[] {true, false}) {
+      for (int node = 0; node < 2; node++) {
+        servers.get(node).command(isKept ? "EXISTS" : "DEL", "a");
+        RedisServers.found(
+            TrustRules.of(true, ttl, 0, 0, "")
+                .agreement(List.of(new MasterSet("q" + isKept, List.of(name(node), name(3))))),
+            servers.get(node));
+        assertKeptOut(holder, "is not the set of its masters", node);
+      }
+      assertFalse(isKept && end.isDone(), "a reset alone is no loss");
+    }
+    assertEquals(Cause.REFUSED, Await.value("it is lost", end).cause());
   }
 
   // Changes of masters.

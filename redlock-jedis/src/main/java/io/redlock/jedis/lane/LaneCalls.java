@@ -4,6 +4,7 @@ import io.redlock.jedis.scripts.Script;
 import io.redlock.spi.NodeReply;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -120,6 +121,20 @@ final class LaneCalls {
     answerAll(looks, refusal);
   }
 
+  /** Answers the queued calls that are refused by now: one may ask a second address of a server. */
+  void refuseQueued(LaneHealth health) {
+    for (CallQueue calls : List.of(queue, looks)) {
+      calls.forEach(
+          call -> {
+            NodeReply refusal = health.refusal(Objects.requireNonNull(call.invocation().request));
+            if (refusal != null) {
+              answer(calls, call, refusal);
+            }
+          });
+    }
+  }
+
+  /** Answers all queued calls. */
   void refuseAll(NodeReply refusal) {
     answerAll(queue, refusal);
     answerAll(looks, refusal);

@@ -164,7 +164,7 @@ final class LaneConnection {
     open = true;
     openSinceNanos = nowNanos;
     health.connected(audits.verdict(), nowNanos);
-    refuseWhatWaits(nowNanos);
+    calls.refuseQueued(health);
     planAudit(nowNanos);
     if (!audits.isFavorable()) {
       audits.hasten(nowNanos); // there may be a quorum by now
@@ -172,14 +172,6 @@ final class LaneConnection {
     calls.putReleasesFirst();
     wakes.open(Objects.requireNonNull(batch).wire, nowNanos);
     shell.add(shell::attempted);
-  }
-
-  /** Answers what waits for a node that must not vote: it may be the same server as another one. */
-  private void refuseWhatWaits(long nowNanos) {
-    NodeReply refusal = health.toExtend();
-    if (refusal != null) {
-      calls.refuseQueued(refusal, nowNanos);
-    }
   }
 
   /** Audits the node again when another one was accepted, for which it may wait. */
@@ -357,7 +349,7 @@ final class LaneConnection {
       }
     }
     health.answered(script, answer, nowNanos - call.sinceNanos, nowNanos);
-    return answer;
+    return health.counting(script, answer);
   }
 
   /**
@@ -397,7 +389,7 @@ final class LaneConnection {
     boolean isVerdict = answer == Audits.Answer.VERDICT;
     if (open && isVerdict) {
       health.audited(audits.verdict(), nowNanos);
-      refuseWhatWaits(nowNanos);
+      calls.refuseQueued(health);
       planAudit(nowNanos);
     } else if (open) {
       health.answered(nowNanos);

@@ -62,7 +62,8 @@ final class LaneHealth {
         case ABSTAINS -> abstains(verdict.remainingMillis(), reason);
         case REFUSED -> {
           NodeReply refused = NodeReply.misconfigured(reason);
-          yield new Standing(State.MISCONFIGURED, reason, refused, refused);
+          yield new Standing(
+              State.MISCONFIGURED, reason, refused, verdict.isForeign() ? null : refused);
         }
       };
     }
@@ -119,7 +120,10 @@ final class LaneHealth {
       return condition.refusal;
     }
     Standing standing = condition.standing;
-    return request instanceof NodeRequest.Grant ? standing.toGrant : standing.toExtend;
+    boolean isGranted = request instanceof NodeRequest.Grant;
+    return request instanceof NodeRequest.Extend
+        ? standing.toExtend
+        : isGranted || standing.state == State.MISCONFIGURED ? standing.toGrant : null;
   }
 
   /** Returns the answer to all requests except releases; null if there is no such answer. */
@@ -132,9 +136,13 @@ final class LaneHealth {
     return condition.standing.toGrant;
   }
 
-  /** Returns the answer to extends that the last audit demands; null if they are sent. */
-  @Nullable NodeReply toExtend() {
-    return condition.standing.toExtend;
+  /** Returns what counts of an answer: a node that is refused may at most deny a lease (E10). */
+  NodeReply counting(Script script, NodeReply answer) {
+    Standing standing = condition.standing;
+    boolean isDenial = answer.kind() == NodeReply.Kind.NOT_HELD && standing.toExtend == null;
+    return standing.state == State.MISCONFIGURED && script.isExtend() && !isDenial
+        ? NodeReply.of(NodeReply.Kind.DENIED, standing.reason)
+        : answer;
   }
 
   NodeStatus status(long nowNanos, int queued) {

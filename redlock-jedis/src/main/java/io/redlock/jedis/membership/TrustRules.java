@@ -140,11 +140,11 @@ public record TrustRules(
       return Verdict.refused(misconfiguration);
     }
     if (node.isUnreadable()) {
-      return Verdict.refused(BirthMark.unreadable(audit.birth()));
+      return Verdict.foreign(BirthMark.unreadable(audit.birth()));
     }
     Advice advice = around.advice();
     if (advice instanceof Advice.Refuse refuse) { // N8
-      return Verdict.refused(refuse.reason());
+      return Verdict.foreign(refuse.reason());
     }
     if (advice instanceof Advice.Wait wait) {
       return Verdict.abstains(-1, wait.reason(), null);

@@ -11,13 +11,16 @@ import org.jspecify.annotations.Nullable;
  * @param birth the birth mark that every grant and join carries, so that the node can refuse it
  *     once its data is not what was judged; empty if the node does not compare it
  * @param refresh the birth mark to write, after which the node is audited again; null for none
+ * @param isForeign true if it is refused for its set or its terms only: it may still say that it
+ *     does not hold a lease
  */
 public record Verdict(
     Stand stand,
     String reason,
     long remainingMillis,
     String birth,
-    NodeAudit.@Nullable Refresh refresh) {
+    NodeAudit.@Nullable Refresh refresh,
+    boolean isForeign) {
 
   /** The rights of a node. */
   public enum Stand {
@@ -37,18 +40,23 @@ public record Verdict(
   private static final String NONE = "-";
 
   static Verdict votes(NodeAudit audit, String birth, NodeAudit.@Nullable Refresh refresh) {
-    return new Verdict(Stand.VOTES, audit.isFull() ? FULL : "", 0, birth, refresh);
+    return new Verdict(Stand.VOTES, audit.isFull() ? FULL : "", 0, birth, refresh, false);
   }
 
   /** Returns the verdict that the node may only extend and release. */
   public static Verdict abstains(
       long remainingMillis, String reason, NodeAudit.@Nullable Refresh refresh) {
-    return new Verdict(Stand.ABSTAINS, reason, remainingMillis, NONE, refresh);
+    return new Verdict(Stand.ABSTAINS, reason, remainingMillis, NONE, refresh, false);
   }
 
   /** Returns the verdict that the node may only release. */
   public static Verdict refused(String reason) {
-    return new Verdict(Stand.REFUSED, reason, -1, NONE, null);
+    return new Verdict(Stand.REFUSED, reason, -1, NONE, null, false);
+  }
+
+  /** Returns the verdict that the node may only release and deny, for its set or its terms (N8). */
+  static Verdict foreign(String reason) {
+    return new Verdict(Stand.REFUSED, reason, -1, NONE, null, true);
   }
 
   /** Returns the message for an address at which these servers answer. */
@@ -62,13 +70,13 @@ public record Verdict(
 
   /** Returns the same verdict, with a mark to write. */
   Verdict writing(NodeAudit.Refresh mark) {
-    return new Verdict(stand, reason, remainingMillis, birth, mark);
+    return new Verdict(stand, reason, remainingMillis, birth, mark, isForeign);
   }
 
   /** Returns the same verdict for an observer, which writes no mark. */
   Verdict unwritten() {
     return refresh == null
         ? this
-        : new Verdict(stand, stand == Stand.VOTES ? reason : NEW, -1, birth, null);
+        : new Verdict(stand, stand == Stand.VOTES ? reason : NEW, -1, birth, null, isForeign);
   }
 }

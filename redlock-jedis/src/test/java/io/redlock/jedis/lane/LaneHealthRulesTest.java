@@ -85,8 +85,9 @@ class LaneHealthRulesTest {
 
     private static Verdict verdict(String text) {
       return switch (text) {
-        case "votes" -> new Verdict(Verdict.Stand.VOTES, "", 0, "birth", null);
-        case "full" -> new Verdict(Verdict.Stand.VOTES, "grants nothing: full", 0, "birth", null);
+        case "votes" -> new Verdict(Verdict.Stand.VOTES, "", 0, "birth", null, false);
+        case "full" ->
+            new Verdict(Verdict.Stand.VOTES, "grants nothing: full", 0, "birth", null, false);
         case "abstains" -> Verdict.abstains(500, "its data is new", null);
         case "refused" -> Verdict.refused("it is a replica");
         default -> throw new IllegalArgumentException(text);

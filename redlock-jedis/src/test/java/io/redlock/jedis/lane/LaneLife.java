@@ -398,7 +398,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     switch (command) {
       case "three" -> begin(3, true);
       case "others" -> others(Integer.parseInt(rest));
-      case "unmarked" -> node.birth = "";
+      case "unmarked", "birth" -> node.birth = rest;
       case "votes-in" ->
           node.mark(
               3, true, wallMicros() / 1_000 - TestNode.ABSTENTION_MILLIS + Long.parseLong(rest));
