@@ -10,7 +10,6 @@ import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.settings.Setting;
 import io.redlock.spi.BackgroundLog;
 import java.time.Duration;
-import java.util.Map;
 import java.util.concurrent.Executor;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.JedisClientConfig;
@@ -356,7 +355,7 @@ public final class JedisRedlock {
     }
 
     private AdoptReport adopt(boolean isNew) {
-      return deployment.adopt(isNew, Word.NONE, Map.of(), waits -> LOG.info("adopt: {}", waits));
+      return deployment.adopt(isNew, Word.NONE, waits -> LOG.info("adopt: {}", waits));
     }
   }
 }

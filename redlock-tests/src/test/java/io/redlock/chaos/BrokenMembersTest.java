@@ -20,6 +20,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
@@ -205,7 +206,11 @@ class BrokenMembersTest {
     boolean isDone =
         scene
             .operatorSettings()
-            .resize(command, new Word(List.of(), List.of(), true), Duration.ofMillis(50), out);
+            .resize(
+                command,
+                new Word(List.of(), List.of(), Map.of(), true),
+                Duration.ofMillis(50),
+                out);
     return !Thread.interrupted() && isDone;
   }
 

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -142,7 +143,7 @@ final class ChaosOperator {
       boolean isDone =
           deployment
               .operatorSettings()
-              .resize(command, new Word(List.of(), List.of(), true), SETTLE, this);
+              .resize(command, new Word(List.of(), List.of(), Map.of(), true), SETTLE, this);
       isInterrupted |= Thread.interrupted();
       deployment.journal.note(
           "operator resize command=%s from=%s done=%s lines=%s",

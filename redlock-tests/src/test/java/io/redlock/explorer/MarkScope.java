@@ -20,6 +20,7 @@ import io.redlock.jedis.membership.Served;
 import io.redlock.jedis.membership.TermsChange;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
+import io.redlock.jedis.membership.Waiver;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -555,7 +556,12 @@ class MarkScope {
     Quorum quorum = sight.operator.client.quorum();
     if (sight.job instanceof Resizing resizing) {
       return new Resize(
-          resizing.command, quorum, RULES, Set.of(), "", Agreement.newId(new SplittableRandom(0)));
+          resizing.command,
+          quorum,
+          RULES,
+          Waiver.NONE,
+          "",
+          Agreement.newId(new SplittableRandom(0)));
     } else if (sight.job instanceof Agreeing agreeing) {
       return new TermsChange(quorum, agreeing.terms, Set.of());
     }
@@ -568,7 +574,8 @@ class MarkScope {
       }
     }
     String drawn = DRAWN + operators.indexOf(sight.operator);
-    return new Founding(quorum, adopting.terms, adopting.isNew, Set.of(), replaced, drawn);
+    Waiver waiver = new Waiver(Set.of(), replaced);
+    return new Founding(quorum, adopting.terms, adopting.isNew, waiver, drawn);
   }
 
   /** Returns the next step of a command on masters that answer, with good clocks. */

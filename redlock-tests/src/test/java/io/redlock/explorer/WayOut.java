@@ -17,6 +17,7 @@ import io.redlock.jedis.membership.Membership;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.Operation.Progress;
 import io.redlock.jedis.membership.Operation.Step;
+import io.redlock.jedis.membership.Waiver;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -170,7 +171,8 @@ final class WayOut {
           beside.put(MarkScope.name(node), Membership.Node.of(MarkScope.name(node), audit));
         }
       }
-      Founding founding = new Founding(client.quorum(), client.rules(), false, gone, replaced, "w");
+      Founding founding =
+          new Founding(client.quorum(), client.rules(), false, new Waiver(gone, replaced), "w");
       Step step = MarkScope.next(founding, names, audits, Progress.NONE, beside);
       if (step instanceof Step.Write write) {
         for (Sent mark : rules.pending(operator(client), now.nodes(), write)) {

@@ -262,7 +262,8 @@ class AdoptTest extends OperatedMasters {
 
   private AdoptReport replacing(String advised) {
     String[] mark = advised.split("=");
-    return operator(list(0, 1, 2)).adopt(false, Word.NONE, Map.of(mark[0], mark[1]), waits::add);
+    return operator(list(0, 1, 2))
+        .adopt(false, new Word(List.of(), List.of(), Map.of(mark[0], mark[1]), false), waits::add);
   }
 
   private String replace(String advised) {

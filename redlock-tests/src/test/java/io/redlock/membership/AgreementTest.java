@@ -246,7 +246,7 @@ class AgreementTest extends OperatedMasters {
     servers = startSynced(6);
     adopt(list(0, 1, 2));
     adopt(list(3, 4, 5));
-    String why = "it is a master of [127.0.0.1:" + servers.get(3).port();
+    String why = "it has the mark of [127.0.0.1:" + servers.get(3).port();
     assertRefused(Command.PREPARE, list(0, 1, 2), list(3, 4, 5), why);
     assertRefused(Command.FINISH, list(0, 1, 2), list(3, 4, 5), "no change of these masters");
     awaitLease(client(list(0, 1, 2)));

@@ -3,6 +3,7 @@ package io.redlock.membership;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
@@ -10,7 +11,6 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.cli.Doctor;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.jedis.membership.MasterChange.Command;
@@ -21,6 +21,7 @@ import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -354,7 +355,7 @@ class MovingMastersTest extends OperatedMasters {
       assertStarts("done: ", resize(command, "redis://app:geheim@" + gone + "/"));
     }
     awaitLease(moved());
-    assertFalse(resize(Command.PREPARE, "elsewhere:1").startsWith("done"));
+    assertThrows(IllegalArgumentException.class, () -> resize(Command.PREPARE, "elsewhere:1"));
   }
 
   /** The wait of {@code commit} is longer, so its connections rest. */
@@ -372,9 +373,11 @@ class MovingMastersTest extends OperatedMasters {
     servers.get(4).command("SET", "redlock:fence:x", "7");
     assertRefused(Command.PREPARE, present, future, name(4) + ": it is not new");
     servers.get(4).command("DEL", "redlock:fence:x");
-    assertTrue(JedisRedlock.adoptNew(list(3)).isComplete());
-    String why = "a master joins empty; empty it only if nobody uses";
-    assertRefused(Command.PREPARE, present, future, why);
+    adopt(list(3));
+    String id = mark(3).split("\\|")[1];
+    assertRefused(Command.PREPARE, present, future, "add --replace " + name(3) + "=" + id);
+    Word word = new Word(List.of(), List.of(), Map.of(name(3), id), false);
+    assertTrue(operator(present, future).resize(Command.PREPARE, word, SETTLE, saying()));
   }
 
   @Test

@@ -18,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -117,7 +118,7 @@ abstract class OperatedMasters {
 
   final boolean resize(
       Command command, String present, String future, PrintStream out, String... without) {
-    Word word = new Word(List.of(without), List.of(), true);
+    Word word = new Word(List.of(without), List.of(), Map.of(), true);
     return operator(present, future).resize(command, word, SETTLE, out);
   }
 

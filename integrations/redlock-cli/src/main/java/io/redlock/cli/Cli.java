@@ -223,22 +223,11 @@ final class Cli {
               description =
                   "do not wait: the masters were never used; refused if any shows otherwise")
           boolean isNew,
-      @Mixin Deployment.Missing missing,
-      @Option(
-              names = "--replace",
-              paramLabel = "HOST:PORT=ID",
-              description =
-                  "write over the mark of this master, which is of this set; repeat it for each")
-          @Nullable Map<String, String> replaced,
+      @Mixin Deployment.Replacing missing,
       @Mixin Deployment.Listed masters) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settingsOrInput(console));
-    AdoptReport report =
-        deployment.adopt(
-            isNew,
-            missing.word(false),
-            replaced == null ? Map.of() : replaced,
-            console.out()::println);
+    AdoptReport report = deployment.adopt(isNew, missing.word(false), console.out()::println);
     console.out().println(report);
     if (report.nodes().stream()
         .anyMatch(node -> node.outcome() == AdoptReport.Outcome.OTHER_LIST)) {
@@ -278,7 +267,7 @@ final class Cli {
               description = "prepare, commit, finish or abort")
           MasterChange.Command command,
       @Mixin Deployment.Moving masters,
-      @Mixin Deployment.Missing missing,
+      @Mixin Deployment.Replacing missing,
       @Option(
               names = "--force",
               description = "with commit: leave clients behind that run without movingTo")

@@ -90,7 +90,7 @@ abstract class Deployment {
   }
 
   /** The masters that an operator vouches for. */
-  static final class Missing {
+  static class Missing {
 
     @Option(
         names = "--without",
@@ -105,8 +105,23 @@ abstract class Deployment {
             "a master that loads nothing older than it shows when it restarts; repeat it for each")
     private List<String> saved = List.of();
 
-    Word word(boolean forces) {
-      return new Word(without, saved, forces);
+    Map<String, String> replaced = Map.of();
+
+    final Word word(boolean forces) {
+      return new Word(without, saved, replaced, forces);
+    }
+  }
+
+  /** The same, for a command that writes over the marks of other sets. */
+  static final class Replacing extends Missing {
+
+    @Option(
+        names = "--replace",
+        paramLabel = "HOST:PORT=ID",
+        description =
+            "write over the mark of this master, which is of this set; repeat it for each")
+    void replace(Map<String, String> ids) {
+      replaced = ids;
     }
   }
 

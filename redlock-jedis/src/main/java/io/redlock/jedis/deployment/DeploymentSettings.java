@@ -17,6 +17,7 @@ import io.redlock.jedis.membership.Peers;
 import io.redlock.jedis.membership.Resize;
 import io.redlock.jedis.membership.TermsChange;
 import io.redlock.jedis.membership.TrustRules;
+import io.redlock.jedis.membership.Waiver;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.settings.Setting;
 import io.redlock.settings.SettingValues;
@@ -38,6 +39,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -184,26 +186,35 @@ public final class DeploymentSettings {
    *
    * @param without the addresses of those that are gone for good
    * @param saved the addresses of those that load nothing older than they show when they restart
+   * @param replaced the ids of the sets whose marks may be written over, by the name of the master
    * @param forces true if clients that do not move may be left behind
    */
-  public record Word(Collection<String> without, Collection<String> saved, boolean forces) {
+  public record Word(
+      Collection<String> without,
+      Collection<String> saved,
+      Map<String, String> replaced,
+      boolean forces) {
     /** Nothing is said. */
-    public static final Word NONE = new Word(List.of(), List.of(), false);
-  }
-
-  /** Makes a command for these masters, of which some are gone for good. */
-  private interface Planned {
-    Operation of(Survey survey, Set<String> gone);
+    public static final Word NONE = new Word(List.of(), List.of(), Map.of(), false);
   }
 
   /** Runs a command to its end. An interrupt ends it early and stays set. */
   private OperatorCommand run(
-      String what, Word word, Duration settle, Consumer<String> out, Planned planned) {
+      String what,
+      Word word,
+      Duration settle,
+      Consumer<String> out,
+      BiFunction<Survey, Waiver, Operation> planned) {
     Set<String> gone = names("--without", word.without);
     Set<String> saved = names("--saved", word.saved);
     return apply(
         what,
         checked -> {
+          requireKnown(what + ": --replace ", word.replaced.keySet(), checked.survey);
+          if (word.replaced.isEmpty()) { // else masters of the replaced set may be gone, too
+            requireKnown(what + ": --without ", gone, checked.survey);
+          }
+          Waiver waiver = new Waiver(gone, word.replaced);
           ProbedMasters probed =
               new ProbedMasters(
                   checked.survey,
@@ -212,7 +223,7 @@ public final class DeploymentSettings {
                   saved,
                   names -> audit(names, checked.settings));
           OperatorCommand command =
-              new OperatorCommand(planned.of(checked.survey, gone), probed, settle, out);
+              new OperatorCommand(planned.apply(checked.survey, waiver), probed, settle, out);
           command.run();
           return command;
         });
@@ -239,24 +250,17 @@ public final class DeploymentSettings {
    * Founds the set of the masters.
    *
    * @param isNew true if no lease of the past is alive
-   * @param replaced the ids of the sets whose marks may be written over, by the name of the master
    * @param out takes what the command waits for
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public AdoptReport adopt(
-      boolean isNew, Word word, Map<String, String> replaced, Consumer<String> out) {
+  public AdoptReport adopt(boolean isNew, Word word, Consumer<String> out) {
     return run(
             "cannot adopt",
             word,
             Duration.ZERO,
             out,
-            (survey, gone) -> {
-              requireKnown("--replace", replaced.keySet(), survey);
-              if (replaced.isEmpty()) { // else masters of the replaced set may be gone, too
-                requireKnown("--without", gone, survey);
-              }
-              return new Founding(survey.quorum(), survey.rules(), isNew, gone, replaced, newId());
-            })
+            (survey, waiver) ->
+                new Founding(survey.quorum(), survey.rules(), isNew, waiver, newId()))
         .report();
   }
 
@@ -265,11 +269,7 @@ public final class DeploymentSettings {
     survey.masters().forEach(each -> unknown.remove(each.name()));
     if (!unknown.isEmpty()) {
       throw new IllegalArgumentException(
-          "cannot adopt: "
-              + option
-              + " "
-              + unknown
-              + " is none of the masters: name it as in their list");
+          option + unknown + " is none of the masters: name it as in their list");
     }
   }
 
@@ -290,12 +290,12 @@ public final class DeploymentSettings {
             word,
             settle,
             out::println,
-            (survey, gone) -> {
+            (survey, waiver) -> {
               String unmoved =
                   command == MasterChange.Command.COMMIT
                       ? Unmoved.of(survey).stopping(word.forces, out::println)
                       : "";
-              return new Resize(command, survey.quorum(), survey.rules(), gone, unmoved, newId());
+              return new Resize(command, survey.quorum(), survey.rules(), waiver, unmoved, newId());
             }),
         out);
   }
@@ -313,7 +313,7 @@ public final class DeploymentSettings {
             word,
             Duration.ZERO,
             out::println,
-            (survey, gone) -> new TermsChange(survey.quorum(), survey.rules(), gone)),
+            (survey, waiver) -> new TermsChange(survey.quorum(), survey.rules(), waiver.gone())),
         out);
   }
 

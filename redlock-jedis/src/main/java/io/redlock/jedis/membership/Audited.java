@@ -62,6 +62,12 @@ public record Audited(
     return new NodeAudit.Refresh(audit.birth(), audit.nodeMicros(), mark, aheadMillis);
   }
 
+  /** Returns the same without a mark: what it shows is written over. */
+  Audited unmarked() {
+    Membership.Node bare = new Membership.Node(node.name(), node.audit(), null);
+    return new Audited(index, bare, around, verdict, failure);
+  }
+
   /** Returns the same, but refused. */
   public Audited refused(String reason) {
     return new Audited(index, node, around, Verdict.refused(reason), failure);

@@ -13,7 +13,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -30,17 +29,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param client the settings under which the set is founded
  * @param isNew true if the operator knows that no lease of the past is alive
- * @param gone the masters that are gone for good
- * @param replaced the ids of the sets whose marks may be written over, by the name of the master
  * @param drawn the id of the set if no mark shows one of these masters
  */
-public record Founding(
-    Quorum quorum,
-    TrustRules client,
-    boolean isNew,
-    Set<String> gone,
-    Map<String, String> replaced,
-    String drawn)
+public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver waiver, String drawn)
     implements Operation {
 
   /** Commands of audits, connecting and founding; earlier servers count no subcommands. */
@@ -60,15 +51,6 @@ public record Founding(
   /** A client with a quorum has long overwritten a founding mark by then. */
   private static final long SEEN_MILLIS = 10_000;
 
-  /** A founding mark that is so old is not being founded by anybody. */
-  private static final long FORGOTTEN_MILLIS = 60_000;
-
-  /** Makes the collections unmodifiable. */
-  public Founding {
-    gone = Set.copyOf(gone);
-    replaced = Map.copyOf(replaced);
-  }
-
   @Override
   public Step step(List<Audited> masters, Known known) {
     List<Node> nodes = masters.stream().map(Audited::node).toList();
@@ -77,7 +59,8 @@ public record Founding(
         masters.stream().filter(each -> membership.isKept(each.index())).toList();
     boolean isReplaced =
         masters.stream()
-            .allMatch(each -> !replaced.containsKey(each.name()) || members.contains(each));
+            .allMatch(
+                each -> !waiver.replaced().containsKey(each.name()) || members.contains(each));
     // A set that is founded on new masters replaces nothing, so nothing older can come back.
     if (quorum.isReachedBy(Audited.bits(members)) && isReplaced) {
       return known.save(
@@ -98,15 +81,15 @@ public record Founding(
             .filter(node -> node.hasFoundedText() && isOf(node, set))
             .map(node -> node.shown().agreement().of(List.of(set)))
             .max(Agreement.BY_CAUTION);
-    Set<String> unseen = unseen(nodes);
-    unseen.removeAll(known.beside().keySet());
-    if (!unseen.isEmpty()) {
-      return new Step.Look(unseen);
+    Optional<Step> look = waiver.look(masters, known);
+    if (look.isPresent()) {
+      return look.get();
     }
     boolean goesOn =
         isNew && nodes.stream().allMatch(node -> isBegun(node, set) || isAsNew(node, set));
     String difference = kept.map(client::difference).orElse("");
-    List<Audited> left = masters.stream().filter(each -> !gone.contains(each.name())).toList();
+    List<Audited> left =
+        masters.stream().filter(each -> !waiver.gone().contains(each.name())).toList();
     boolean isEnough = quorum.isReachedBy(Audited.bits(left));
     Map<Integer, String> reasons = new TreeMap<>();
     for (Audited each : masters) {
@@ -168,7 +151,7 @@ public record Founding(
             .toList());
   }
 
-  private static boolean isOf(Node node, MasterSet set) {
+  static boolean isOf(Node node, MasterSet set) {
     return node.mark() != null && node.shown().agreement().set(set.id()).isPresent();
   }
 
@@ -210,7 +193,7 @@ public record Founding(
       Audited master, Known known, Membership membership, MasterSet set, boolean goesOn) {
     Node node = master.node();
     NodeAudit audit = node.audit();
-    String fault = Operation.fault(master, client, gone);
+    String fault = Operation.fault(master, client, waiver.gone());
     if (audit == null || !fault.isEmpty()) {
       return fault;
     }
@@ -222,7 +205,6 @@ public record Founding(
     if (!use.isEmpty()) {
       return use;
     }
-    BirthMark mark = node.mark();
     if (quorum.isJoint() || isOf(node, set) && !isAlone(node, set)) {
       return membership.advice(master.index()) instanceof Membership.Advice.Refuse refuse
           ? refuse.reason()
@@ -235,65 +217,16 @@ public record Founding(
       return BirthMark.UNREADABLE;
     }
     String objection = membership.objection(master.index());
-    if (!objection.isEmpty() && mark != null) {
-      long ageMillis = audit.nodeMillis() - mark.firstSeenMillis();
-      if (!isReplaced(node)) {
-        return objection;
-      }
-      if (!mark.isFounded() && ageMillis < FORGOTTEN_MILLIS) {
-        return "its set is being founded by somebody: run the command again in a minute";
-      }
+    if (node.mark() != null && !objection.isEmpty() && !waiver.replaces(node)) {
+      return objection;
     }
     if (!isServing(node, set) && !master.hasCheckedClock()) {
       return Audited.UNCHECKED;
     }
-    return replaced.containsKey(node.name()) ? use(node, known.beside()) : "";
+    return waiver.objection(node, known);
   }
 
   // Marks.
-
-  /** Returns true if its mark is of the set that may be written over. */
-  private boolean isReplaced(Node node) {
-    return node.mark() != null && node.shown().last().id().equals(replaced.get(node.name()));
-  }
-
-  /** Returns the other masters of the sets whose marks are to be replaced. */
-  private Set<String> unseen(List<Node> nodes) {
-    Set<String> names = new TreeSet<>();
-    for (Node node : nodes) {
-      if (isReplaced(node)) {
-        names.addAll(node.shown().last().names());
-      }
-    }
-    nodes.forEach(node -> names.remove(node.name()));
-    names.removeAll(gone);
-    return names;
-  }
-
-  /** Returns why the set whose mark is to be replaced may be in use; empty if it is not. */
-  private String use(Node node, Map<String, Node> beside) {
-    for (Node other : beside.values()) {
-      if (gone.contains(other.name())
-          || node.mark() == null
-          || !node.shown().last().names().contains(other.name())) {
-        continue;
-      }
-      if (other.audit() == null) {
-        return other.name()
-            + ", a master of its set, does not answer: if it is gone for good, add --without "
-            + other.name();
-      }
-      if (other.hasFoundedText()
-          && !other.shown().serves().isNobody() // else it has left
-          && isOf(other, node.shown().last())) {
-        return other.name()
-            + " shows the same set, so that is in use: leave out --replace; if it is no master any"
-            + " more, stop it and add --without "
-            + other.name();
-      }
-    }
-    return "";
-  }
 
   /** Returns the terms of the set: those that its marks show, else those of this client. */
   private Agreement agreement(List<Node> nodes, MasterSet set, Optional<Agreement> kept) {

@@ -263,11 +263,6 @@ public interface Operation {
       TrustRules rules,
       Set<String> gone,
       Predicate<Audited> mayBeWrong) {
-    Set<String> unknown = new TreeSet<>(gone);
-    masters.forEach(each -> unknown.remove(each.name()));
-    if (!unknown.isEmpty()) {
-      throw new Stopped(unknown + " is none of the masters: name it as in the lists");
-    }
     List<Audited> present = masters.stream().filter(each -> !gone.contains(each.name())).toList();
     if (!quorum.isReachedBy(Audited.bits(present))) {
       throw new Stopped(tooMany(quorum));

@@ -24,22 +24,14 @@ import org.jspecify.annotations.Nullable;
  * A command of a change of masters: finds out which change is meant, and which marks the steps of
  * {@link MasterChange} ask for.
  *
- * @param gone the masters that are gone for good
  * @param unmoved what is known of clients that would be left behind; empty if none is, or may be
  * @param drawn the id of a new set
  */
 public record Resize(
-    Command command,
-    Quorum quorum,
-    TrustRules rules,
-    Set<String> gone,
-    String unmoved,
-    String drawn)
+    Command command, Quorum quorum, TrustRules rules, Waiver waiver, String unmoved, String drawn)
     implements Operation {
 
   private static final String NO_CHANGE = "no change of these masters is under way";
-  private static final String JOINS_EMPTY =
-      ": a master joins empty; empty it only if nobody uses it";
 
   /** The sets of the change, and the terms of a master that is new to it. */
   private record Sets(MasterSet present, MasterSet future, Agreement terms) {
@@ -59,22 +51,26 @@ public record Resize(
 
   @Override
   public Step step(List<Audited> masters, Known known) {
-    List<Audited> all =
+    boolean prepares = command == Command.PREPARE;
+    Optional<Step> look = waiver.look(masters, known);
+    if (prepares && look.isPresent()) {
+      return look.get();
+    }
+    List<String> names = masters.stream().map(Audited::name).toList();
+    List<Audited> read =
         Operation.present(
-            masters, quorum, rules, gone, each -> command == Command.PREPARE && isJoining(each));
+            masters, quorum, rules, waiver.gone(), each -> prepares && isJoining(each));
+    List<Audited> all = prepares ? joining(read, names, known) : read;
     all.forEach(this::requireGuard);
     Optional<Step> ask = known.ask(Question.RIGHTS, all);
-    if (command == Command.PREPARE && ask.isPresent()) {
+    if (prepares && ask.isPresent()) {
       return ask.get();
     }
-    Sets sets = sets(all, known, masters.stream().map(Audited::name).toList());
+    Sets sets = sets(all, known, names);
     if (sets == null) { // undone on all, if this run wrote, so no mark shows it any more
       return known.written().isEmpty()
           ? new Step.Done(NO_CHANGE, -1)
           : known.save(all, new Step.Done(command.done, -1));
-    }
-    if (command != Command.ABORT) {
-      all.forEach(each -> requireKnown(each, sets));
     }
     MasterChange change = sets.change();
     List<Master> states =
@@ -85,7 +81,7 @@ public record Resize(
     if (!(step instanceof Step.Let let)) {
       return step;
     }
-    if (command == Command.PREPARE) {
+    if (prepares) {
       requireSameTerms(all);
     }
     if (!unmoved.isEmpty() && change.reached(states).command() == Command.PREPARE) {
@@ -102,27 +98,44 @@ public record Resize(
     return role(master) == Role.JOINING;
   }
 
+  /** Returns those that join with the mark of another set as unmarked, if it is written over. */
+  private List<Audited> joining(List<Audited> read, List<String> names, Known known) {
+    List<String> present = Membership.some(names, quorum.present());
+    List<MasterSet> shown =
+        marks(read.stream().filter(each -> !isJoining(each)).toList(), Node::founded)
+            .flatMap(mark -> mark.agreement().sets().stream())
+            .toList();
+    boolean isLost = shown.stream().noneMatch(set -> set.isOf(present));
+    Predicate<MasterSet> isIts = set -> shown.contains(set) || isLost && set.isOf(present);
+    List<Audited> all = new ArrayList<>();
+    for (Audited each : read) {
+      BirthMark mark = each.node().mark();
+      if (!isJoining(each) || mark == null || mark.agreement().sets().stream().anyMatch(isIts)) {
+        all.add(each);
+        continue;
+      }
+      String objection =
+          waiver.replaces(each.node())
+              ? waiver.objection(each.node(), known)
+              : "it has the mark of "
+                  + mark.last().names()
+                  + ": a master joins empty; if nobody uses that set, empty it, or add --replace "
+                  + each.name()
+                  + "="
+                  + mark.last().id();
+      if (!objection.isEmpty()) {
+        throw new Stopped(each, objection);
+      }
+      all.add(each.unmarked());
+    }
+    return all;
+  }
+
   private void requireGuard(Audited each) {
     BirthMark mark = each.node().member();
     if (mark != null && !mark.agreement().guarded() && command != Command.ABORT) {
       throw new Stopped(
           each, "its clients run with restartGuard(false): a change of masters needs the guard");
-    }
-  }
-
-  /** Stops if a master that joins has left another deployment, or an earlier set of this one. */
-  private void requireKnown(Audited each, Sets sets) {
-    BirthMark mark = each.node().member();
-    if (isJoining(each)
-        && mark != null
-        && mark.serves().isNobody()
-        && mark.agreement().set(sets.present.id()).isEmpty()) {
-      throw new Stopped(
-          each,
-          "it was a master of "
-              + mark.last().names()
-              + JOINS_EMPTY
-              + ", or end the change with redlock resize abort");
     }
   }
 
@@ -248,9 +261,7 @@ public record Resize(
             each,
             "it is a master of "
                 + mark.last().names()
-                + (isJoining(each)
-                    ? JOINS_EMPTY
-                    : ": list the present masters as their clients do"));
+                + ": list the present masters as their clients do");
       }
       if (hasLeft) { // what its clients agreed on is over
         continue;
@@ -306,7 +317,7 @@ public record Resize(
     List<Audited> fresh = // before the first write all of them, so that none is in the way later
         found.stream()
             .filter(each -> !each.node().isMember() && (isFirst || each.equals(target)))
-            .filter(each -> mayBeNew(each, found, sets))
+            .filter(each -> !each.node().isUnreadable() && mayBeNew(each, found, sets))
             .toList();
     Optional<Step> ask = known.ask(Question.KEY, fresh);
     if (ask.isPresent()) {
@@ -314,7 +325,7 @@ public record Resize(
     }
     for (Audited each : fresh) {
       String key = known.answer(Question.KEY, each);
-      if (!key.isEmpty() || !each.node().answer().birth().isEmpty()) {
+      if (!key.isEmpty() || each.node().mark() != null) {
         throw new Stopped(
             each,
             "it is not new: "
@@ -328,6 +339,16 @@ public record Resize(
     BirthMark old = target.node().member();
     if (old == null && !target.hasCheckedClock()) {
       throw new Stopped(target, Audited.UNCHECKED);
+    }
+    BirthMark stray = BirthMark.parse(target.node().answer().birth());
+    if (stray != null
+        && target.node().isUnreadable()
+        && stray.agreement().abstentionMillis() > agreement.abstentionMillis()) {
+      throw new Stopped(
+          target,
+          "a lease of its set may last longer than those of this one: empty it, if nobody uses it,"
+              + " or first run redlock agree with "
+              + stray.agreement().inWords());
     }
     BirthMark mark =
         old == null

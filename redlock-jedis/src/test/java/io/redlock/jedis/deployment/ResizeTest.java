@@ -19,6 +19,7 @@ import io.redlock.jedis.membership.Resize;
 import io.redlock.jedis.membership.Served;
 import io.redlock.jedis.membership.TermsChange;
 import io.redlock.jedis.membership.TrustRules;
+import io.redlock.jedis.membership.Waiver;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
@@ -71,6 +72,7 @@ class ResizeTest {
     private List<String> future = names("a b c d e");
     private TrustRules terms = RULES;
     private Set<String> without = Set.of();
+    private final Map<String, String> replaced = new HashMap<>();
     private Unmoved unmoved = new Unmoved(Set.of(), "");
     private boolean forces;
     private String silent = "";
@@ -101,6 +103,8 @@ class ResizeTest {
         case "mark" -> mark(rest.split(", "), 10 * Marks.ABSTENTION_MILLIS);
         case "mark-now" -> mark(rest.split(", "), 0);
         case "emptied" -> names(rest).forEach(name -> master(name).birth = "");
+        case "founding" ->
+            master(rest).birth = master(rest).birth.replace(" founded ", " founding ");
         case "restarted" -> master(rest).run += "x";
         case "copied" -> master(words[1]).birth = master(words[0]).birth;
         case "locked" -> lockKeys.put(rest, "lock");
@@ -110,6 +114,7 @@ class ResizeTest {
           failure = NodeReply.misconfigured(words[1]);
         }
         case "without" -> without = Set.copyOf(names(rest));
+        case "replace" -> replaced.put(words[0], words[1]);
         case "unmoved" -> unmoved = new Unmoved(Set.of(rest), "");
         case "denies-names" -> unmoved = new Unmoved(Set.of(), rest);
         case "force" -> forces = true;
@@ -191,7 +196,8 @@ class ResizeTest {
       boolean commits = command == Command.COMMIT;
       String stopping = commits ? unmoved.stopping(forces, line -> {}) : "";
       String drawn = Agreement.newId(random);
-      Operation resize = new Resize(command, quorum, RULES, without, stopping, drawn);
+      Operation resize =
+          new Resize(command, quorum, RULES, new Waiver(without, replaced), stopping, drawn);
       return new OperatorCommand(resize, new Masters(this, all, quorum), SETTLE, line -> {});
     }
 
@@ -300,7 +306,7 @@ class ResizeTest {
 
     @Override
     public List<Audited> audit(Collection<String> others) {
-      throw new AssertionError("no set is replaced");
+      return new Masters(life, List.copyOf(others), Quorum.of(others.size())).audit();
     }
 
     @Override

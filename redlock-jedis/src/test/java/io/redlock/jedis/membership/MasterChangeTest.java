@@ -36,7 +36,7 @@ class MasterChangeTest {
   void masterThatLostItsDataIsNotMarkedWhileNoClocksAgree() {
     Quorum quorum = Quorum.of(List.of("a", "b", "c"), List.of("a", "b", "c", "d"));
     Step step =
-        new Resize(Command.PREPARE, quorum, Marks.GUARDED, Set.of(), "", "new")
+        new Resize(Command.PREPARE, quorum, Marks.GUARDED, Waiver.NONE, "", "new")
             .next(read("a b c d", OptionalLong.empty()), NOTHING_DONE);
     assertEquals(
         Set.of("its clock cannot be checked until the clocks of a quorum of nodes agree"),

@@ -64,7 +64,8 @@ class MembershipMapTest {
 
   /** Returns what an operator's adopt does next, for the first master. */
   private static String founding(List<Membership.Node> nodes, Set<String> gone) {
-    Founding founding = new Founding(Quorum.of(3), Marks.GUARDED, false, gone, Map.of(), "drawn");
+    Founding founding =
+        new Founding(Quorum.of(3), Marks.GUARDED, false, new Waiver(gone, Map.of()), "drawn");
     Operation.Step step = founding.next(Marks.read(nodes), Marks.knowing(Progress.NONE, 3));
     if (step instanceof Operation.Step.Write write) {
       NodeAudit.Refresh refresh = write.marks().get(0);

@@ -354,7 +354,11 @@ class MembershipTest {
       others.removeAll(list);
       Founding founding =
           new Founding(
-              Quorum.of(list.size()), rules, isNew, gone, replaced, "d" + String.join("", list));
+              Quorum.of(list.size()),
+              rules,
+              isNew,
+              new Waiver(gone, replaced),
+              "d" + String.join("", list));
       Operation.Step step =
           founding.next(
               Marks.read(nodes(list)),

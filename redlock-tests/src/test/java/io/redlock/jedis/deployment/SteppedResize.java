@@ -10,6 +10,7 @@ import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.membership.Resize;
 import io.redlock.jedis.membership.TrustRules;
+import io.redlock.jedis.membership.Waiver;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
@@ -21,7 +22,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -67,7 +67,7 @@ public final class SteppedResize {
     this.out = out;
     resize =
         new OperatorCommand(
-            new Resize(command, quorum, rules, Set.of(), "", Agreement.newId(random)),
+            new Resize(command, quorum, rules, Waiver.NONE, "", Agreement.newId(random)),
             new Masters(masters, quorum, rules, ticker),
             settle,
             out::println);
