@@ -563,7 +563,7 @@ class MarkScope {
           "",
           Agreement.newId(new SplittableRandom(0)));
     } else if (sight.job instanceof Agreeing agreeing) {
-      return new TermsChange(quorum, agreeing.terms, Set.of());
+      return new TermsChange(quorum, agreeing.terms, Set.of(), false);
     }
     Adopting adopting = (Adopting) sight.job;
     Map<String, String> replaced = new TreeMap<>();

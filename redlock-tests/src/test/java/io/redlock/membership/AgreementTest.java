@@ -140,6 +140,12 @@ class AgreementTest extends OperatedMasters {
     NodeView.awaitAllUp(after);
     awaitLease(after, longer);
     awaitLease(before);
+    servers.get(1).command("SET", "redlock:fence:app/a", "1");
+    servers.get(1).command("SET", "app/a", "somebody", "PX", "600000");
+    List<String> marks = marks();
+    assertFalse(operator(list(0, 1, 2)).agree(Word.NONE, saying()));
+    assertTrue(said().strip().endsWith("or add --force: app/a"), this::said);
+    assertEquals(marks, marks(), "nothing was written");
   }
 
   @Test

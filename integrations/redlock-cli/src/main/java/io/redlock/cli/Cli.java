@@ -240,15 +240,20 @@ final class Cli {
       mixinStandardHelpOptions = true,
       description =
           "Changes maxTtl, clockSkew, driftPerSecond or restartGuard for all clients of the masters to"
-              + " the settings of this command; clients with others are refused from then on.",
+              + " the settings of this command. Clients with longer ones are refused from its first"
+              + " write on: restart them first. Run adopt with the new settings from then on.",
       exitCodeList = {
         "0:agreed",
         "1:stopped: fix what the last line says, and run the command again"
       })
-  int agree(@Mixin Deployment.Missing missing, @Mixin Deployment.Listed masters) {
+  int agree(
+      @Mixin Deployment.Missing missing,
+      @Option(names = "--force", description = "go on although locks last longer than maxTtl")
+          boolean forces,
+      @Mixin Deployment.Listed masters) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settingsOrInput(console));
-    return deployment.agree(missing.word(false), console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
+    return deployment.agree(missing.word(forces), console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
   @Command(

@@ -187,7 +187,7 @@ public final class DeploymentSettings {
    * @param without the addresses of those that are gone for good
    * @param saved the addresses of those that load nothing older than they show when they restart
    * @param replaced the ids of the sets whose marks may be written over, by the name of the master
-   * @param forces true if clients that do not move may be left behind
+   * @param forces true if clients that do not move, or have a longer ttl, may be left behind
    */
   public record Word(
       Collection<String> without,
@@ -313,7 +313,8 @@ public final class DeploymentSettings {
             word,
             Duration.ZERO,
             out::println,
-            (survey, waiver) -> new TermsChange(survey.quorum(), survey.rules(), waiver.gone())),
+            (survey, waiver) ->
+                new TermsChange(survey.quorum(), survey.rules(), waiver.gone(), word.forces)),
         out);
   }
 

@@ -2,6 +2,7 @@ package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.text.Brief;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,6 +29,9 @@ public final class LockKeys {
 
   /** The longest search of a master. */
   public static final Duration LONGEST = Duration.ofSeconds(10);
+
+  /** The life of a key that is not there. */
+  private static final long GONE = -2;
 
   /** The most locks of a master that are listed. */
   public static final int MOST_LOCKS = 1_000;
@@ -75,7 +79,7 @@ public final class LockKeys {
             connection,
             pattern(RequestEncoder.FENCE_PREFIX + prefix),
             counters -> {
-              locked.addAll(locked(connection, counters));
+              locked.addAll(locked(connection, counters, GONE));
               return locked.size() <= MOST_LOCKS
                   && looked.addAndGet(PAGE) < MOST_KEYS
                   && System.nanoTime() - beganNanos <= LONGEST.toNanos();
@@ -83,8 +87,24 @@ public final class LockKeys {
     return new Found(locked, isComplete);
   }
 
-  /** Returns the keys that are there, of whatever type, of those that the counters belong to. */
-  private static List<String> locked(Connection connection, List<String> counters) {
+  /** Returns some of the locks that last longer than so many milliseconds; empty if none does. */
+  static String longer(Connection connection, long millis) {
+    Set<String> longer = new TreeSet<>();
+    scan(
+        connection,
+        pattern(RequestEncoder.FENCE_PREFIX),
+        counters -> {
+          longer.addAll(locked(connection, counters, millis));
+          return longer.isEmpty();
+        });
+    return Brief.names(longer);
+  }
+
+  /**
+   * Returns the keys that live longer than that, of whatever type, of those that the counters
+   * belong to.
+   */
+  private static List<String> locked(Connection connection, List<String> counters, long millis) {
     List<String> names =
         counters.stream()
             .map(counter -> counter.substring(RequestEncoder.FENCE_PREFIX.length()))
@@ -98,7 +118,7 @@ public final class LockKeys {
       if (lives.get(i) instanceof JedisException denied) {
         throw denied;
       }
-      if (!Long.valueOf(-2).equals(lives.get(i))) {
+      if (lives.get(i) instanceof Long life && life > millis) {
         locked.add(names.get(i));
       }
     }

@@ -148,6 +148,7 @@ final class ProbedMasters implements ChangedMasters {
                     yield "";
                   }
                   case KEY -> LockKeys.any(connection, keyPrefix);
+                  case LONGER -> LockKeys.longer(connection, survey.rules().maxTtlMillis());
                   case USE -> {
                     String statistics = text(connection, Protocol.Command.INFO, "commandstats");
                     yield Founding.use(statistics, LockKeys.any(connection, keyPrefix));

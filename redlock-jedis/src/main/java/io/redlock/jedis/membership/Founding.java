@@ -86,7 +86,10 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
       return look.get();
     }
     boolean goesOn =
-        isNew && nodes.stream().allMatch(node -> isBegun(node, set) || isAsNew(node, set));
+        isNew
+            && nodes.stream()
+                .allMatch(
+                    node -> isBegun(node, set) || isServing(node, set) && node.shown().isAdopted());
     String difference = kept.map(client::difference).orElse("");
     List<Audited> left =
         masters.stream().filter(each -> !waiver.gone().contains(each.name())).toList();
@@ -168,22 +171,12 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
         && !node.shown().serves().changes().isEmpty();
   }
 
-  /** Returns true if its mark serves only the clients of the set. */
-  private static boolean isAlone(Node node, MasterSet set) {
-    return node.shown().serves().equals(Served.of(set.id()));
-  }
-
   /** Returns true if the set is being founded with its mark. */
   private boolean isBegun(Node node, MasterSet set) {
     return node.isValid()
         && !node.shown().isFounded()
         && node.shown().isAdopted() == isNew
         && isOf(node, set);
-  }
-
-  /** Returns true if the set was founded on it as one of masters that were never used. */
-  private static boolean isAsNew(Node node, MasterSet set) {
-    return isServing(node, set) && node.shown().isAdopted();
   }
 
   // Hindrances.
@@ -205,7 +198,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     if (!use.isEmpty()) {
       return use;
     }
-    if (quorum.isJoint() || isOf(node, set) && !isAlone(node, set)) {
+    if (quorum.isJoint() || isOf(node, set) && !node.shown().serves().equals(Served.of(set.id()))) {
       return membership.advice(master.index()) instanceof Membership.Advice.Refuse refuse
           ? refuse.reason()
           : CHANGING;

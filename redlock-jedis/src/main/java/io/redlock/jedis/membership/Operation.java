@@ -26,6 +26,8 @@ public interface Operation {
     RIGHTS,
     /** Which key a lock left behind; empty if there is none. */
     KEY,
+    /** Which locks last longer than the longest ttl of the settings; empty if none does. */
+    LONGER,
     /** Why it may have been used; empty if nothing shows it. */
     USE
   }

@@ -346,8 +346,7 @@ public record Resize(
         && stray.agreement().abstentionMillis() > agreement.abstentionMillis()) {
       throw new Stopped(
           target,
-          "a lease of its set may last longer than those of this one: empty it, if nobody uses it,"
-              + " or first run redlock agree with "
+          "leases of its set may last longer: first run redlock agree with "
               + stray.agreement().inWords());
     }
     BirthMark mark =

@@ -6,14 +6,15 @@ import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 
 /**
  * The command that changes the terms on which all clients of a set agreed: the guard, the longest
- * ttl, and the abstention that follows from it. Clients with other settings are refused from then
- * on.
+ * ttl, and the abstention that follows from it. Clients with longer settings are refused from the
+ * first write on.
  *
  * <p>A master that loses its data abstains for as long as its mark says, or the marks that it is
  * marked from. So before any lease may last longer, all masters get the longer abstention, on disk;
@@ -21,14 +22,33 @@ import java.util.function.Predicate;
  *
  * @param rules the settings to which the terms change
  * @param gone the masters that are gone for good
+ * @param forces true if clients with a longer ttl may be cut off
  */
-public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone) implements Operation {
+public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boolean forces)
+    implements Operation {
 
   @Override
   public Step step(List<Audited> masters, Known known) {
     List<Audited> present = Operation.present(masters, quorum, rules, gone, each -> false);
     List<Audited> members = present.stream().filter(each -> each.node().isMember()).toList();
     members.forEach(each -> requireMember(each, masters, members.get(0)));
+    boolean isShorter =
+        members.stream().anyMatch(each -> terms(each).maxTtlMillis() > rules.maxTtlMillis());
+    List<Audited> asked = isShorter && !forces ? members : List.of();
+    Optional<Step> ask = known.ask(Question.LONGER, asked);
+    if (ask.isPresent()) {
+      return ask.get();
+    }
+    for (Audited each : asked) {
+      String longer = known.answer(Question.LONGER, each);
+      if (!longer.isEmpty()) {
+        throw new Stopped(
+            each,
+            "clients with a longer maxTtl are refused from the first write on, and it holds locks of"
+                + " theirs: restart them with the new maxTtl, or add --force: "
+                + longer);
+      }
+    }
     Map<Integer, String> marks = new TreeMap<>();
     members.forEach(each -> marks.put(each.index(), each.node().answer().birth()));
     Agreement wanted = rules.agreement(List.of());
@@ -54,7 +74,9 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone) imp
             each -> changed(each, wanted.abstainingFor(longestMillis), members, known))
         .on(isLonger, each -> new Step.Wait(lastLease, "under the old terms", marks))
         .orElse(
-            new Step.Done("agreed: restart the clients that are refused with these settings", -1));
+            new Step.Done(
+                "agreed: restart clients that are refused; from now on run adopt with these settings",
+                -1));
   }
 
   private static Agreement terms(Audited member) {

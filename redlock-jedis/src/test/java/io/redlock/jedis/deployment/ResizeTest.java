@@ -204,7 +204,7 @@ class ResizeTest {
     private OperatorCommand agree(String terms) {
       Quorum quorum = Quorum.of(present.size());
       Masters found = new Masters(this, present, quorum);
-      Operation agree = new TermsChange(quorum, terms(terms), without);
+      Operation agree = new TermsChange(quorum, terms(terms), without, forces);
       return new OperatorCommand(agree, found, Duration.ZERO, line -> {});
     }
 
@@ -315,7 +315,7 @@ class ResizeTest {
       if (question == Question.RIGHTS) {
         life.tried.add(name);
       }
-      return question == Question.KEY ? life.lockKeys.getOrDefault(name, "") : "";
+      return question == Question.RIGHTS ? "" : life.lockKeys.getOrDefault(name, "");
     }
 
     @Override

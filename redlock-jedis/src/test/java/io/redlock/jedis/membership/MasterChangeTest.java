@@ -46,7 +46,7 @@ class MasterChangeTest {
   @Test
   void markIsDatedLaterIfTheClockMayHaveBeenMisread() {
     Step step =
-        new TermsChange(Quorum.of(3), Marks.GUARDED, Set.of())
+        new TermsChange(Quorum.of(3), Marks.GUARDED, Set.of(), false)
             .next(read("a b c", OptionalLong.of(4_001)), NOTHING_DONE);
     assertEquals("+5", assertInstanceOf(Step.Write.class, step).marks().get(2).firstSeen());
   }
