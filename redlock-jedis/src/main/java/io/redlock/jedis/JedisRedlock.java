@@ -10,6 +10,7 @@ import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.settings.Setting;
 import io.redlock.spi.BackgroundLog;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.Executor;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.JedisClientConfig;

@@ -2,9 +2,9 @@ package io.redlock.jedis.lane;
 
 import io.redlock.jedis.scripts.Script;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -110,23 +110,16 @@ final class LaneCalls {
         });
   }
 
-  /** Answers the queued calls, except releases that are not yet pointless. */
-  void refuseQueued(NodeReply refusal, long nowNanos) {
-    queue.forEach(
-        call -> {
-          if (!call.isRelease() || nowNanos - call.sinceNanos >= releaseLifeNanos) {
-            answer(queue, call, refusal);
-          }
-        });
-    answerAll(looks, refusal);
-  }
-
-  /** Answers the queued calls that are refused by now: one may ask a second address of a server. */
-  void refuseQueued(LaneHealth health) {
+  /** Answers the queued calls that are refused by now, and releases that are pointless. */
+  void refuseQueued(LaneHealth health, long nowNanos) {
     for (CallQueue calls : List.of(queue, looks)) {
       calls.forEach(
           call -> {
-            NodeReply refusal = health.refusal(Objects.requireNonNull(call.invocation().request));
+            NodeRequest request = call.invocation().request; // null: the audit before the end
+            boolean isPointless =
+                call.isRelease() && nowNanos - call.sinceNanos >= releaseLifeNanos;
+            NodeReply refusal =
+                request == null || isPointless ? health.refusal() : health.refusal(request);
             if (refusal != null) {
               answer(calls, call, refusal);
             }

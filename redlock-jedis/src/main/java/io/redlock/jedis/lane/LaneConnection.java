@@ -164,7 +164,7 @@ final class LaneConnection {
     open = true;
     openSinceNanos = nowNanos;
     health.connected(audits.verdict(), nowNanos);
-    calls.refuseQueued(health);
+    calls.refuseQueued(health, nowNanos);
     planAudit(nowNanos);
     if (!audits.isFavorable()) {
       audits.hasten(nowNanos); // there may be a quorum by now
@@ -389,7 +389,7 @@ final class LaneConnection {
     boolean isVerdict = answer == Audits.Answer.VERDICT;
     if (open && isVerdict) {
       health.audited(audits.verdict(), nowNanos);
-      calls.refuseQueued(health);
+      calls.refuseQueued(health, nowNanos);
       planAudit(nowNanos);
     } else if (open) {
       health.answered(nowNanos);
@@ -445,7 +445,7 @@ final class LaneConnection {
     if (Math.min(silentNanos(nowNanos), awakeNanos) >= settings.nodeTimeoutNanos()
         && health.silent(silence, nowNanos)) {
       mayHasten = true;
-      calls.refuseQueued(silence, nowNanos);
+      calls.refuseQueued(health, nowNanos);
       calls.answerLate(NodeReply.unknown(silence.detail()));
     }
   }

@@ -166,7 +166,7 @@ final class LaneMachine {
 
   private void unreachable(NodeReply refusal, long nowNanos) {
     health.down(refusal, nowNanos);
-    calls.refuseQueued(refusal, nowNanos);
+    calls.refuseQueued(health, nowNanos);
     shell.add(shell::attempted);
     failures++;
     pause(nowNanos);
@@ -279,7 +279,8 @@ final class LaneMachine {
 
   private void waitNoLonger(long nowNanos) {
     if (!connection.isOpen() && nowNanos - connectByNanos >= 0 && health.refusal() == null) {
-      calls.refuseQueued(health.connectingTooLong(nowNanos), nowNanos);
+      health.connectingTooLong(nowNanos);
+      calls.refuseQueued(health, nowNanos);
     }
   }
 
