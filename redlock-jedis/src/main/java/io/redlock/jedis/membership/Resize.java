@@ -101,10 +101,9 @@ public record Resize(
   /** Returns those that join with the mark of another set as unmarked, if it is written over. */
   private List<Audited> joining(List<Audited> read, List<String> names, Known known) {
     List<String> present = Membership.some(names, quorum.present());
+    List<BirthMark> presentMarks = presentMarks(read).toList();
     List<MasterSet> shown =
-        marks(read.stream().filter(each -> !isJoining(each)).toList(), Node::founded)
-            .flatMap(mark -> mark.agreement().sets().stream())
-            .toList();
+        presentMarks.stream().flatMap(mark -> mark.agreement().sets().stream()).toList();
     boolean isLost = shown.stream().noneMatch(set -> set.isOf(present));
     Predicate<MasterSet> isIts = set -> shown.contains(set) || isLost && set.isOf(present);
     List<Audited> all = new ArrayList<>();
@@ -114,15 +113,22 @@ public record Resize(
         all.add(each);
         continue;
       }
+      boolean isLonger =
+          presentMarks.stream()
+              .noneMatch(
+                  its -> its.agreement().abstentionMillis() >= mark.agreement().abstentionMillis());
       String objection =
-          waiver.replaces(each.node())
-              ? waiver.objection(each.node(), known)
-              : "it has the mark of "
+          !waiver.replaces(each.node())
+              ? "it has the mark of "
                   + mark.last().names()
                   + ": a master joins empty; if nobody uses that set, empty it, or add --replace "
                   + each.name()
                   + "="
-                  + mark.last().id();
+                  + mark.last().id()
+              : isLonger
+                  ? "leases of its set may last longer: first run redlock agree with "
+                      + mark.agreement().inWords()
+                  : waiver.objection(each.node(), known);
       if (!objection.isEmpty()) {
         throw new Stopped(each, objection);
       }
@@ -159,6 +165,11 @@ public record Resize(
   private static Stream<BirthMark> marks(
       List<Audited> found, Function<Node, @Nullable BirthMark> which) {
     return found.stream().flatMap(each -> Stream.ofNullable(which.apply(each.node())));
+  }
+
+  /** Returns the marks of the present masters, valid and void ones. */
+  private Stream<BirthMark> presentMarks(List<Audited> found) {
+    return marks(found.stream().filter(each -> !isJoining(each)).toList(), Node::founded);
   }
 
   /** Returns the sets of the change under way, or of a new one; null if there is none to undo. */
@@ -247,7 +258,7 @@ public record Resize(
     @Nullable Sets fresh = null;
     for (Audited each : found) {
       BirthMark mark = each.node().member();
-      if (mark == null) {
+      if (mark == null || isJoining(each)) {
         continue;
       }
       MasterSet its =
@@ -255,16 +266,12 @@ public record Resize(
               .filter(set -> set.isOf(present))
               .findFirst()
               .orElse(null);
-      boolean hasLeft = mark.serves().isNobody() && isJoining(each);
-      if (its == null || !hasLeft && !mark.serves().includes(its.id())) {
+      if (its == null || !mark.serves().includes(its.id())) {
         throw new Stopped(
             each,
             "it is a master of "
                 + mark.last().names()
                 + ": list the present masters as their clients do");
-      }
-      if (hasLeft) { // what its clients agreed on is over
-        continue;
       }
       if (fresh != null && !fresh.present.id().equals(its.id())) {
         throw new Stopped(each, Membership.SAME_NAMES);
@@ -286,26 +293,21 @@ public record Resize(
     List<Sets> all = new ArrayList<>();
     for (Audited each : found) {
       BirthMark mark = each.node().member();
-      if (role(each) != Role.LEAVING) {
-        MasterSet set = mark == null ? null : mark.agreement().sets().get(0);
-        if (mark == null || set == null || !set.isOf(future) || !mark.serves().includes(set.id())) {
-          throw new Stopped(NO_CHANGE + ", and " + each.name() + " is no master of " + future);
+      MasterSet set = mark == null ? null : mark.agreement().sets().get(0);
+      if (role(each) == Role.LEAVING) {
+        if (each.node().hasFoundedText()) {
+          throw new Stopped(NO_CHANGE + ", and " + each.name() + " has not left");
         }
+      } else if (mark == null
+          || set == null
+          || !set.isOf(future)
+          || !mark.serves().includes(set.id())) {
+        throw new Stopped(NO_CHANGE + ", and " + each.name() + " is no master of " + future);
+      } else {
         all.add(new Sets(new MasterSet(drawn, present), set, mark.agreement().of(List.of())));
       }
     }
-    Sets sets = all.get(0);
-    for (Audited each : found) {
-      BirthMark mark = each.node().member();
-      BirthMark text = each.node().founded();
-      boolean tookPart =
-          text == null || text.agreement().set(sets.future.id()).isPresent(); // or is empty
-      boolean hasLeft = mark == null ? tookPart : mark.serves().isNobody();
-      if (role(each) == Role.LEAVING && !hasLeft) {
-        throw new Stopped(NO_CHANGE + ", and " + each.name() + " has not left");
-      }
-    }
-    return sets;
+    return all.get(0);
   }
 
   // Marks.
@@ -340,15 +342,6 @@ public record Resize(
     if (old == null && !target.hasCheckedClock()) {
       throw new Stopped(target, Audited.UNCHECKED);
     }
-    BirthMark stray = BirthMark.parse(target.node().answer().birth());
-    if (stray != null
-        && target.node().isUnreadable()
-        && stray.agreement().abstentionMillis() > agreement.abstentionMillis()) {
-      throw new Stopped(
-          target,
-          "leases of its set may last longer: first run redlock agree with "
-              + stray.agreement().inWords());
-    }
     BirthMark mark =
         old == null
             ? BirthMark.fresh(
@@ -377,7 +370,7 @@ public record Resize(
   private boolean mayBeNew(Audited target, List<Audited> found, Sets sets) {
     return command == Command.PREPARE
         && isJoining(target)
-        && marks(found.stream().filter(each -> !isJoining(each)).toList(), Node::founded)
+        && presentMarks(found)
             .flatMap(text -> text.serves().changes().stream())
             .noneMatch(label -> label.startsWith(sets.present.id() + ">"));
   }
