@@ -23,7 +23,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.stream.IntStream;
+import java.util.regex.Pattern;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -35,7 +35,7 @@ final class ProbedMasters implements ChangedMasters {
   private static final String FENCES = RequestEncoder.FENCE_PREFIX + "*";
   private static final String OWNER = "redlock-resize";
   private static final int BATCH = 500;
-  private static final int MOST_DIGITS = 16;
+  private static final Pattern COUNTER = Pattern.compile("\\d{1,16}");
 
   private final Survey survey;
   private final RequestEncoder encoder;
@@ -192,20 +192,15 @@ final class ProbedMasters implements ChangedMasters {
     for (int i = 0; i < keys.size(); i++) {
       String resource = keys.get(i).substring(RequestEncoder.FENCE_PREFIX.length());
       Object value = values.get(i);
-      if (value instanceof byte[] bytes && isCounter(bytes)) {
-        long counter = Long.parseLong(new String(bytes, StandardCharsets.US_ASCII));
-        raises.add(raising(resource, counter));
+      String counter =
+          value instanceof byte[] bytes ? new String(bytes, StandardCharsets.US_ASCII) : "";
+      if (COUNTER.matcher(counter).matches()) {
+        raises.add(raising(resource, Long.parseLong(counter)));
       } else if (value != null) {
         warnings.accept("passed over " + Brief.text(keys.get(i)) + ", which is no counter");
       }
     }
     return raises;
-  }
-
-  private static boolean isCounter(byte[] value) {
-    return value.length > 0
-        && value.length <= MOST_DIGITS
-        && IntStream.range(0, value.length).allMatch(i -> value[i] >= '0' && value[i] <= '9');
   }
 
   private boolean execute(Connection connection, List<NodeRequest> requests) {

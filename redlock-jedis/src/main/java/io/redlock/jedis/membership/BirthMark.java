@@ -79,11 +79,6 @@ public record BirthMark(
                 Long.parseLong(matcher.group(9))));
   }
 
-  /** Returns true if another version of the library wrote the text. */
-  static boolean isOfAnotherVersion(String text) {
-    return OTHER_VERSION.matcher(text).matches();
-  }
-
   /** Returns why a text is no mark, and the fix. */
   public static String unreadable(String text) {
     Matcher version = OTHER_VERSION.matcher(text);

@@ -78,7 +78,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     MasterSet set = set(membership, nodes);
     Optional<Agreement> kept =
         nodes.stream()
-            .filter(node -> node.hasFoundedText() && isOf(node, set))
+            .filter(node -> node.hasFoundedText() && node.isOf(set))
             .map(node -> node.shown().agreement().of(List.of(set)))
             .max(Agreement.BY_CAUTION);
     Optional<Step> look = waiver.look(masters, known);
@@ -100,7 +100,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
           isEnough || left.contains(each) || each.audit() != null
               ? hindrance(each, known, membership, set, goesOn)
               : Operation.tooMany(quorum);
-      boolean isKept = each.node().hasFoundedText() && isOf(each.node(), set);
+      boolean isKept = each.node().hasFoundedText() && each.node().isOf(set);
       String reason = hindrance.isEmpty() && isKept ? difference : hindrance;
       if (!reason.isEmpty()) {
         reasons.put(each.index(), reason);
@@ -154,19 +154,15 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
             .toList());
   }
 
-  static boolean isOf(Node node, MasterSet set) {
-    return node.mark() != null && node.shown().agreement().set(set.id()).isPresent();
-  }
-
   /** Returns true if its valid mark serves the clients of the set. */
   private static boolean isServing(Node node, MasterSet set) {
-    return node.isMember() && isOf(node, set) && node.shown().serves().includes(set.id());
+    return node.isMember() && node.isOf(set) && node.shown().serves().includes(set.id());
   }
 
   /** Returns true if the set is the other one of a change that is under way, or was. */
   private static boolean isLeftBehind(Node node, MasterSet set) {
     return node.isMember()
-        && isOf(node, set)
+        && node.isOf(set)
         && !isServing(node, set)
         && !node.shown().serves().changes().isEmpty();
   }
@@ -176,7 +172,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     return node.isValid()
         && !node.shown().isFounded()
         && node.shown().isAdopted() == isNew
-        && isOf(node, set);
+        && node.isOf(set);
   }
 
   // Hindrances.
@@ -198,7 +194,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     if (!use.isEmpty()) {
       return use;
     }
-    if (quorum.isJoint() || isOf(node, set) && !node.shown().serves().equals(Served.of(set.id()))) {
+    if (quorum.isJoint() || node.isOf(set) && !node.shown().serves().equals(Served.of(set.id()))) {
       return membership.advice(master.index()) instanceof Membership.Advice.Refuse refuse
           ? refuse.reason()
           : CHANGING;
@@ -206,7 +202,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     if (isNew && !goesOn && !audit.birth().isEmpty() && !isBegun(node, set)) {
       return "it has a birth mark, so it was used: leave out --new";
     }
-    if (node.isUnreadable() && !BirthMark.isOfAnotherVersion(audit.birth())) {
+    if (node.isUnreadable() && BirthMark.unreadable(audit.birth()).equals(BirthMark.UNREADABLE)) {
       return BirthMark.UNREADABLE;
     }
     String objection = membership.objection(master.index());

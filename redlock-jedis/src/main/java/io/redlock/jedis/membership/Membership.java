@@ -83,6 +83,11 @@ public final class Membership {
       return hasFoundedText() ? mark : null;
     }
 
+    /** Returns true if its mark is of the set, valid or void. */
+    boolean isOf(MasterSet set) {
+      return mark != null && mark.agreement().set(set.id()).isPresent();
+    }
+
     boolean isUnreadable() {
       return audit != null && mark == null && !audit.birth().isEmpty();
     }
@@ -151,12 +156,7 @@ public final class Membership {
   }
 
   /** The clients of which this is one, with the sets that their label names. */
-  private record Mine(String label, List<MasterSet> sets) {
-
-    boolean isIn(BirthMark mark) {
-      return sets.stream().allMatch(set -> mark.agreement().set(set.id()).isPresent());
-    }
-  }
+  private record Mine(String label, List<MasterSet> sets) {}
 
   /**
    * @param nodes the nodes of the list
@@ -285,7 +285,7 @@ public final class Membership {
     if (node.audit.birth().isEmpty()) {
       return Sight.EMPTY;
     }
-    boolean isMine = node.mark != null && mine.filter(its -> its.isIn(node.shown())).isPresent();
+    boolean isMine = mine.isPresent() && mine.get().sets.stream().allMatch(node::isOf);
     if (isMine) {
       return node.isMember() ? Sight.MEMBER : Sight.FORMER;
     }

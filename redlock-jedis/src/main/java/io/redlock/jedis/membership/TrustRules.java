@@ -70,7 +70,7 @@ public record TrustRules(
   public static TrustRules of(
       boolean guarded, Duration maxTtl, long driftPartsPerMillion, long skewMicros, String typed) {
     long ttlMillis = maxTtl.plusNanos(999_999).toMillis();
-    long driftMillis = ceilDiv(ttlMillis * driftPartsPerMillion, 1_000_000) + 2; // T2
+    long driftMillis = -Math.floorDiv(-ttlMillis * driftPartsPerMillion, 1_000_000) + 2; // T2
     long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros); // N2
     return new TrustRules(guarded, ttlMillis, abstentionMillis, skewMicros, typed);
   }
@@ -185,7 +185,8 @@ public record TrustRules(
           + audit.runId()
           + "): list every master once";
     }
-    if (around.byMedian() && distanceMicros(audit, around) > allowedMicros(around)) {
+    if (around.byMedian()
+        && distanceMicros(audit, around) > skewMicros + around.uncertaintyMicros()) {
       return "its clock is "
           + seconds(distanceMicros(audit, around))
           + (audit.nodeMicros() > around.clockMicros() ? " ahead of" : " behind")
@@ -206,10 +207,6 @@ public record TrustRules(
 
   private static String seconds(long micros) {
     return micros / 1_000_000 + "." + micros / 100_000 % 10 + "s";
-  }
-
-  private long allowedMicros(Surroundings around) {
-    return skewMicros + around.uncertaintyMicros();
   }
 
   /** Judges a node whose mark must be written (N1). Its data counts as first seen now. */
@@ -254,10 +251,6 @@ public record TrustRules(
 
   private static long ceilMillis(long micros) {
     return (micros + 999) / 1_000;
-  }
-
-  private static long ceilDiv(long dividend, long divisor) {
-    return -Math.floorDiv(-dividend, divisor);
   }
 
   private static String newData(long leftMillis) {

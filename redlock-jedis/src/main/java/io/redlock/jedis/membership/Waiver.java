@@ -68,7 +68,7 @@ public record Waiver(Set<String> gone, Map<String, String> replaced) {
       }
       if (other.hasFoundedText()
           && !other.shown().serves().isNobody() // else it has left
-          && Founding.isOf(other, mark.last())) {
+          && other.isOf(mark.last())) {
         return other.name()
             + " shows the same set, so that is in use: leave out --replace; if it is no master any"
             + " more, stop it and add --without "
