@@ -559,7 +559,7 @@ class MarkScope {
           resizing.command,
           quorum,
           RULES,
-          Waiver.NONE,
+          new Waiver(Set.of(), Map.of()),
           "",
           Agreement.newId(new SplittableRandom(0)));
     } else if (sight.job instanceof Agreeing agreeing) {

@@ -98,20 +98,6 @@ class AgreementTest extends OperatedMasters {
   }
 
   @Test
-  void clientThatListsAPartOfTheMastersMarksNone() throws Exception {
-    servers = RedisServers.startBrandNew(5);
-    adopt(list(0, 1, 2, 3, 4));
-    Redlock partial = client(list(0, 1, 2));
-    servers.get(0).restart();
-    servers.get(1).restart();
-    assertKeptOut(partial, "missing [127.0.0.1:" + servers.get(3).port(), 0, 1, 2);
-    Redlock whole = client(list(4, 3, 2, 1, 0));
-    NodeView.awaitAllUp(whole);
-    assertKeptOut(partial, "missing [127.0.0.1:" + servers.get(3).port(), 0, 1, 2);
-    awaitLease(whole);
-  }
-
-  @Test
   void clientWithoutTheGuardMarksNoMasterOfAGuardedSet() throws Exception {
     servers = RedisServers.startBrandNew(3);
     adopt(list(0, 1, 2));

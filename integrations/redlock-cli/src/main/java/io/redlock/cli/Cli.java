@@ -240,8 +240,7 @@ final class Cli {
       mixinStandardHelpOptions = true,
       description =
           "Changes maxTtl, clockSkew, driftPerSecond or restartGuard for all clients of the masters to"
-              + " the settings of this command. Clients with longer ones are refused from its first"
-              + " write on: restart them first. Run adopt with the new settings from then on.",
+              + " these settings. Clients with longer ones are refused from its first write on.",
       exitCodeList = {
         "0:agreed",
         "1:stopped: fix what the last line says, and run the command again"

@@ -210,9 +210,15 @@ public final class DeploymentSettings {
     return apply(
         what,
         checked -> {
-          requireKnown(what + ": --replace ", word.replaced.keySet(), checked.survey);
-          if (word.replaced.isEmpty()) { // else masters of the replaced set may be gone, too
-            requireKnown(what + ": --without ", gone, checked.survey);
+          Set<String> unknown = // masters of a replaced set may be gone, too
+              new TreeSet<>(word.replaced.isEmpty() ? gone : word.replaced.keySet());
+          checked.survey.masters().forEach(each -> unknown.remove(each.name()));
+          if (!unknown.isEmpty()) {
+            throw new IllegalArgumentException(
+                what
+                    + (word.replaced.isEmpty() ? ": --without " : ": --replace ")
+                    + unknown
+                    + " is none of the masters: name it as in their list");
           }
           Waiver waiver = new Waiver(gone, word.replaced);
           ProbedMasters probed =
@@ -262,15 +268,6 @@ public final class DeploymentSettings {
             (survey, waiver) ->
                 new Founding(survey.quorum(), survey.rules(), isNew, waiver, newId()))
         .report();
-  }
-
-  private static void requireKnown(String option, Set<String> names, Survey survey) {
-    Set<String> unknown = new TreeSet<>(names);
-    survey.masters().forEach(each -> unknown.remove(each.name()));
-    if (!unknown.isEmpty()) {
-      throw new IllegalArgumentException(
-          option + unknown + " is none of the masters: name it as in their list");
-    }
   }
 
   /**

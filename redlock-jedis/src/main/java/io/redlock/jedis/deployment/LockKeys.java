@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
@@ -30,8 +31,7 @@ public final class LockKeys {
   /** The longest search of a master. */
   public static final Duration LONGEST = Duration.ofSeconds(10);
 
-  /** The life of a key that is not there. */
-  private static final long GONE = -2;
+  private static final long GONE = -2; // in place of a life
 
   /** The most locks of a master that are listed. */
   public static final int MOST_LOCKS = 1_000;
@@ -48,20 +48,31 @@ public final class LockKeys {
 
   /** Returns a key that a lock left behind; empty if there is none. */
   public static String any(Connection connection, String keyPrefix) {
-    String key = first(connection, OF_THE_LIBRARY);
-    return key.isEmpty() && !keyPrefix.isEmpty() ? first(connection, pattern(keyPrefix)) : key;
+    UnaryOperator<List<String>> isLeft =
+        keys -> keys.stream().filter(key -> !key.equals(BirthMark.KEY)).limit(1).toList();
+    String key = first(connection, OF_THE_LIBRARY, isLeft);
+    return key.isEmpty() && !keyPrefix.isEmpty()
+        ? first(connection, pattern(keyPrefix), isLeft)
+        : key;
   }
 
-  private static String first(Connection connection, String pattern) {
+  /** Returns some of the locks that last longer than so many milliseconds; empty if none does. */
+  static String longer(Connection connection, long millis) {
+    String counters = pattern(RequestEncoder.FENCE_PREFIX);
+    return Brief.text(first(connection, counters, some -> locked(connection, some, millis)));
+  }
+
+  private static String first(
+      Connection connection, String pattern, UnaryOperator<List<String>> which) {
     List<String> found = new ArrayList<>();
     scan(
         connection,
         pattern,
         keys -> {
-          keys.stream().filter(key -> !key.equals(BirthMark.KEY)).limit(1).forEach(found::add);
+          found.addAll(which.apply(keys));
           return found.isEmpty();
         });
-    return found.isEmpty() ? "" : found.get(0);
+    return String.join(" + ", found);
   }
 
   /**
@@ -85,19 +96,6 @@ public final class LockKeys {
                   && System.nanoTime() - beganNanos <= LONGEST.toNanos();
             });
     return new Found(locked, isComplete);
-  }
-
-  /** Returns some of the locks that last longer than so many milliseconds; empty if none does. */
-  static String longer(Connection connection, long millis) {
-    Set<String> longer = new TreeSet<>();
-    scan(
-        connection,
-        pattern(RequestEncoder.FENCE_PREFIX),
-        counters -> {
-          longer.addAll(locked(connection, counters, millis));
-          return longer.isEmpty();
-        });
-    return Brief.names(longer);
   }
 
   /**

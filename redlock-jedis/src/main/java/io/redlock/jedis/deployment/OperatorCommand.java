@@ -159,13 +159,12 @@ final class OperatorCommand {
   Optional<String> said() {
     return end instanceof Step.Refuse refuse
         ? refuse.reasons().entrySet().stream()
-            .map(each -> name(each.getKey()) + each.getValue())
+            .map(
+                each ->
+                    (each.getKey() < 0 ? "" : audits.get(each.getKey()).name() + ": ")
+                        + each.getValue())
             .findFirst()
         : end instanceof Step.Done done ? Optional.of(done.message()) : Optional.empty();
-  }
-
-  private String name(int master) {
-    return master < 0 ? "" : audits.get(master).name() + ": ";
   }
 
   /** Returns the outcome of a founding for each master. */

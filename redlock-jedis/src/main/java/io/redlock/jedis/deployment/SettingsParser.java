@@ -33,9 +33,7 @@ public final class SettingsParser {
   private static final Duration LONGEST = Duration.ofDays(36_500);
 
   /** A name that differs in more characters is not meant. */
-  private static final int MOST_TYPOS = 3;
-
-  private static final int MOST_TYPOS_OF_A_VARIABLE = 2;
+  private static final int MOST_TYPOS = 2;
 
   private SettingsParser() {}
 
@@ -104,17 +102,16 @@ public final class SettingsParser {
         Collections.min(
             Setting.ALL, Comparator.comparingInt(setting -> distance(bare(setting.name()), bare)));
     int typos = distance(bare(nearest.name()), bare);
-    if (property || typos <= MOST_TYPOS_OF_A_VARIABLE) {
+    if (property || typos <= MOST_TYPOS) {
       String meant = property ? nearest.property() : nearest.variable();
       faults.add(
           Brief.text(name)
               + " is unknown: "
-              + (typos <= MOST_TYPOS ? "did you mean " + meant + "?" : "use one of " + names()));
+              + (typos <= MOST_TYPOS
+                  ? "did you mean " + meant + "?"
+                  : "use one of "
+                      + Setting.ALL.stream().map(Setting::name).collect(Collectors.joining(", "))));
     }
-  }
-
-  private static String names() {
-    return Setting.ALL.stream().map(Setting::name).collect(Collectors.joining(", "));
   }
 
   /** Returns how many characters to insert, delete or replace to make one text of the other. */

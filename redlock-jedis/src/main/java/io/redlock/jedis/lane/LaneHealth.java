@@ -120,10 +120,11 @@ final class LaneHealth {
       return condition.refusal;
     }
     Standing standing = condition.standing;
-    boolean isGranted = request instanceof NodeRequest.Grant;
     return request instanceof NodeRequest.Extend
         ? standing.toExtend
-        : isGranted || standing.state == State.MISCONFIGURED ? standing.toGrant : null;
+        : request instanceof NodeRequest.Grant || standing.state == State.MISCONFIGURED
+            ? standing.toGrant
+            : null;
   }
 
   /** Returns the answer to all requests except releases; null if there is no such answer. */

@@ -35,7 +35,7 @@ final class ClockStepDetector {
     long atLeast = OffsetBounds.leastMicros(nodeMicros, afterNanos);
     long atMost = OffsetBounds.mostMicros(nodeMicros, beforeNanos);
     long sinceMicros = (afterNanos - lastNanos) / 1_000; // any, before the first
-    long drift = FLOOR_MICROS + driftMicros(sinceMicros);
+    long drift = FLOOR_MICROS + sinceMicros / 1_000 * driftPartsPerMillion / 1_000;
     long byMonotonic = monotonic.step(atLeast, atMost, drift);
     long byWall = wall.step(atLeast - wallAheadMicros, atMost - wallAheadMicros, drift);
     lastNanos = afterNanos;
@@ -43,10 +43,5 @@ final class ClockStepDetector {
       return OptionalLong.empty();
     }
     return OptionalLong.of(Long.signum(byWall) * Math.min(Math.abs(byMonotonic), Math.abs(byWall)));
-  }
-
-  private long driftMicros(long spanMicros) { // in parts, which do not overflow
-    return spanMicros / 1_000_000 * driftPartsPerMillion
-        + spanMicros % 1_000_000 * driftPartsPerMillion / 1_000_000;
   }
 }

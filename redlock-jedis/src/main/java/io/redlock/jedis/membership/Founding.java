@@ -57,10 +57,8 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     Membership membership = Membership.of(nodes, quorum, client, "");
     List<Audited> members =
         masters.stream().filter(each -> membership.isKept(each.index())).toList();
-    boolean isReplaced =
-        masters.stream()
-            .allMatch(
-                each -> !waiver.replaced().containsKey(each.name()) || members.contains(each));
+    Set<String> named = waiver.replaced().keySet();
+    boolean isReplaced = members.stream().map(Audited::name).toList().containsAll(named);
     // A set that is founded on new masters replaces nothing, so nothing older can come back.
     if (quorum.isReachedBy(Audited.bits(members)) && isReplaced) {
       return known.save(
@@ -72,8 +70,9 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     }
     Optional<Step> ask =
         known.ask(Question.USE, masters.stream().filter(each -> each.audit() != null).toList());
-    if (isNew && ask.isPresent()) {
-      return ask.get();
+    Optional<Step> first = isNew && ask.isPresent() ? ask : waiver.look(masters, known);
+    if (first.isPresent()) {
+      return first.get();
     }
     MasterSet set = set(membership, nodes);
     Optional<Agreement> kept =
@@ -81,10 +80,6 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
             .filter(node -> node.hasFoundedText() && node.isOf(set))
             .map(node -> node.shown().agreement().of(List.of(set)))
             .max(Agreement.BY_CAUTION);
-    Optional<Step> look = waiver.look(masters, known);
-    if (look.isPresent()) {
-      return look.get();
-    }
     boolean goesOn =
         isNew
             && nodes.stream()

@@ -69,7 +69,9 @@ public final class NodeTrust {
         && !rules.observes()) {
       NodeAudit.Refresh carrying = audit.carrying(last.audit, last.mark); // N9
       if (carrying != null) {
-        return last.verdict.writing(carrying);
+        Verdict was = last.verdict;
+        return new Verdict(
+            was.stand(), was.reason(), was.remainingMillis(), was.birth(), carrying, false);
       }
     }
     Node shown = Node.of(node, audit);
@@ -117,10 +119,9 @@ public final class NodeTrust {
   /** An operator who changes the terms of a mark dates it anew; a carried one keeps its date. */
   private static boolean isKept(BirthMark before, BirthMark now) {
     Agreement was = before.agreement();
-    boolean isOfItsSets = was.sets().equals(now.agreement().sets());
     return before.runId().equals(now.runId())
         && (before.firstSeenMillis() == now.firstSeenMillis()
-            || isOfItsSets && !was.equals(now.agreement()));
+            || was.sets().equals(now.agreement().sets()) && !was.equals(now.agreement()));
   }
 
   /**

@@ -51,11 +51,7 @@ public interface Operation {
     record Wait(Duration time, String until, Map<Integer, String> marks) implements Step {}
 
     /** Let a master have what it shows on disk. */
-    record Save(int master) implements Step {
-      Save(Audited master) {
-        this(master.index());
-      }
-    }
+    record Save(int master) implements Step {}
 
     /**
      * Write these marks, each unless another one was written meanwhile.
@@ -184,7 +180,9 @@ public interface Operation {
 
     /** Returns the step that lets the next of these have on disk what it shows, or the last one. */
     Step save(List<Audited> masters, Step.Done last) { // M6
-      return new Rules<>(masters).on(each -> !progress.isSaved(each), Step.Save::new).orElse(last);
+      return new Rules<>(masters)
+          .on(each -> !progress.isSaved(each), each -> new Step.Save(each.index()))
+          .orElse(last);
     }
   }
 

@@ -114,9 +114,8 @@ public record Resize(
         continue;
       }
       boolean isLonger =
-          presentMarks.stream()
-              .noneMatch(
-                  its -> its.agreement().abstentionMillis() >= mark.agreement().abstentionMillis());
+          presentMarks.isEmpty()
+              || mark.agreement().abstentionMillis() > terms(presentMarks).abstentionMillis();
       String objection =
           !waiver.replaces(each.node())
               ? "it has the mark of "
@@ -276,8 +275,7 @@ public record Resize(
       if (fresh != null && !fresh.present.id().equals(its.id())) {
         throw new Stopped(each, Membership.SAME_NAMES);
       }
-      Agreement terms = mark.agreement().of(List.of());
-      fresh = fresh == null ? new Sets(its, new MasterSet(drawn, future), terms) : fresh;
+      fresh = new Sets(its, new MasterSet(drawn, future), mark.agreement().of(List.of()));
     }
     if (fresh == null) {
       throw new Stopped("the set of the present masters is not founded: run redlock adopt");

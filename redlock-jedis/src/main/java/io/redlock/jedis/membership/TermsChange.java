@@ -92,7 +92,9 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
     }
     boolean isLonger = terms(member).maxTtlMillis() < wanted.maxTtlMillis();
     return new Rules<>(members)
-        .on(each -> isLonger && !known.progress().isSaved(each), Step.Save::new) // M6
+        .on(
+            each -> isLonger && !known.progress().isSaved(each),
+            each -> new Step.Save(each.index())) // M6
         .orElse(under(member, wanted, false, isLonger));
   }
 

@@ -153,14 +153,11 @@ public record TrustRules(
       return renew(audit, around, write);
     }
     BirthMark mark = node.shown();
-    return node.isValid() && !isFromTheFuture(mark, audit, around)
+    // It may be ahead a little: the clock was misread, or was set back a little since.
+    long mostMillis = audit.nodeMillis() + ceilMillis(skewMicros) + misread(around);
+    return node.isValid() && mark.firstSeenMillis() <= mostMillis
         ? keep(audit, mark, around)
         : renew(audit, around, new Advice.Write(mark.serves(), mark.agreement()));
-  }
-
-  /** A mark may be ahead a little: the clock was misread, or was set back a little since. */
-  private boolean isFromTheFuture(BirthMark mark, NodeAudit audit, Surroundings around) {
-    return mark.firstSeenMillis() - audit.nodeMillis() > ceilMillis(skewMicros) + misread(around);
   }
 
   /**

@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param birth the birth mark that every grant and join carries, so that the node can refuse it
  *     once its data is not what was judged; empty if the node does not compare it
  * @param refresh the birth mark to write, after which the node is audited again; null for none
- * @param isForeign true if it is refused for its set or its terms only: it may still say that it
- *     does not hold a lease
+ * @param isForeign true if it is refused for its set or its terms only, and may deny a lease
  */
 public record Verdict(
     Stand stand,
@@ -66,11 +65,6 @@ public record Verdict(
         + " and "
         + other
         + ": give each server an address of its own";
-  }
-
-  /** Returns the same verdict, with a mark to write. */
-  Verdict writing(NodeAudit.Refresh mark) {
-    return new Verdict(stand, reason, remainingMillis, birth, mark, isForeign);
   }
 
   /** Returns the same verdict for an observer, which writes no mark. */

@@ -18,9 +18,6 @@ import java.util.TreeSet;
  */
 public record Waiver(Set<String> gone, Map<String, String> replaced) {
 
-  /** Nothing is waived. */
-  public static final Waiver NONE = new Waiver(Set.of(), Map.of());
-
   /** A founding mark that is so old is not being founded by anybody. */
   private static final long FORGOTTEN_MILLIS = 60_000;
 

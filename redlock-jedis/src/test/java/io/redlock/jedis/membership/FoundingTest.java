@@ -7,6 +7,7 @@ import io.redlock.jedis.membership.Operation.Progress;
 import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.spi.Quorum;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -15,7 +16,7 @@ class FoundingTest {
 
   private static final long NOW_MILLIS = 1_700_000_000_000L;
   private static final Founding NEW =
-      new Founding(Quorum.of(3), Marks.GUARDED, true, Waiver.NONE, "drawn");
+      new Founding(Quorum.of(3), Marks.GUARDED, true, new Waiver(Set.of(), Map.of()), "drawn");
 
   private final List<AuditedMaster> masters =
       IntStream.range(0, 3).mapToObj(i -> new AuditedMaster("run" + i, "repl" + i)).toList();

@@ -16,6 +16,7 @@ import io.redlock.spi.Quorum;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -36,7 +37,8 @@ class MasterChangeTest {
   void masterThatLostItsDataIsNotMarkedWhileNoClocksAgree() {
     Quorum quorum = Quorum.of(List.of("a", "b", "c"), List.of("a", "b", "c", "d"));
     Step step =
-        new Resize(Command.PREPARE, quorum, Marks.GUARDED, Waiver.NONE, "", "new")
+        new Resize(
+                Command.PREPARE, quorum, Marks.GUARDED, new Waiver(Set.of(), Map.of()), "", "new")
             .next(read("a b c d", OptionalLong.empty()), NOTHING_DONE);
     assertEquals(
         Set.of("its clock cannot be checked until the clocks of a quorum of nodes agree"),

@@ -22,6 +22,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -67,7 +68,13 @@ public final class SteppedResize {
     this.out = out;
     resize =
         new OperatorCommand(
-            new Resize(command, quorum, rules, Waiver.NONE, "", Agreement.newId(random)),
+            new Resize(
+                command,
+                quorum,
+                rules,
+                new Waiver(Set.of(), Map.of()),
+                "",
+                Agreement.newId(random)),
             new Masters(masters, quorum, rules, ticker),
             settle,
             out::println);
