@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Predicate;
+import org.HdrHistogram.Histogram;
 
 /** Three members of a service that agree by a log, in processes of their own on loopback. */
 final class Ensemble implements AutoCloseable {
@@ -104,18 +105,18 @@ final class Ensemble implements AutoCloseable {
   /** How long a small write takes to reach the disk below this folder: the median. */
   static double fsyncMicros(Path parent) throws IOException {
     Path file = Files.createTempFile(parent, "bench-fsync-", null);
-    Times times = new Times();
+    Histogram nanos = new Histogram(3);
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
       for (int i = 0; i < 201; i++) {
         channel.write(ByteBuffer.allocate(512));
         long start = System.nanoTime();
         channel.force(false);
-        times.addSince(start);
+        nanos.recordValue(System.nanoTime() - start);
       }
     } finally {
       Files.delete(file);
     }
-    return times.medianNanos() / 1e3;
+    return nanos.getValueAtPercentile(50) / 1e3;
   }
 
   /** Kills the members, and deletes their data. */

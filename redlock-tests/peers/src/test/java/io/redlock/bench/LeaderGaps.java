@@ -5,6 +5,7 @@ import io.redlock.testbed.Text;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.HdrHistogram.Histogram;
 
 /**
  * How long nobody leads: from the moment at which a leader resigns, is killed or is stopped, to the
@@ -53,12 +54,17 @@ record LeaderGaps(Report report) {
 
   private static List<String> row(
       String what, int rounds, Election redlock, Election latch, Fault fault) throws Exception {
-    Times ours = new Times();
-    Times theirs = new Times();
+    Histogram ours = new Histogram(3);
+    Histogram theirs = new Histogram(3);
     for (int round = 0; round < rounds; round++) {
-      ours.add(fault.strike(redlock));
-      theirs.add(fault.strike(latch));
+      ours.recordValue(fault.strike(redlock));
+      theirs.recordValue(fault.strike(latch));
     }
-    return List.of(what, ours.millis(50), ours.millis(100), theirs.millis(50), theirs.millis(100));
+    return List.of(
+        what, millis(ours, 50), millis(ours, 100), millis(theirs, 50), millis(theirs, 100));
+  }
+
+  private static String millis(Histogram nanos, int percent) {
+    return Report.number(nanos.getValueAtPercentile(percent) / 1e6);
   }
 }

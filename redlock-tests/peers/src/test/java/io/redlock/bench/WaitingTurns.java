@@ -4,17 +4,17 @@ import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.bench.Peer.Cycle;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.Text;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.HdrHistogram.Histogram;
 
 /**
  * What a turn costs: from the release of one client to the acquire of the next, beside an acquire
- * that nobody contends for, and how many scripts the masters execute for it.
+ * that nobody contends for.
  */
 record WaitingTurns(Report report) {
 
@@ -24,23 +24,17 @@ record WaitingTurns(Report report) {
   /** Whoever has rested pays for woken processors and cold caches, in an acquire as in a turn. */
   private static final long PAUSE_MILLIS = 5;
 
-  private static final Rounds CONTENDED = Rounds.ofMillis(1, 2_000, 0);
-
   void run() throws Exception {
     try (RedisServers servers = RedisServers.start(5)) {
       List<Redlock> clients = new ArrayList<>();
       try (Distance far = Distance.of(AWAY)) {
-        for (int i = 0; i < 16; i++) {
-          clients.add(RedlockPeer.settings(servers.addresses()).build());
+        for (String[] way : List.of(servers.addresses(), far.addresses(servers))) {
+          clients.add(RedlockPeer.settings(way).build());
+          clients.add(RedlockPeer.settings(way).build());
         }
         Turns near = Turns.take(clients.subList(0, 2), 5, 300);
-        count(clients, servers);
-        String[] away = far.addresses(servers);
-        for (int i = 0; i < 2; i++) {
-          clients.add(RedlockPeer.settings(away).build());
-        }
-        show(near, Turns.take(clients.subList(16, 18), 3, 100));
-        clients.subList(16, 18).forEach(Redlock::close); // before the proxies
+        show(near, Turns.take(clients.subList(2, 4), 3, 100));
+        clients.subList(2, 4).forEach(Redlock::close); // before the proxies
       } finally {
         clients.forEach(Redlock::close);
       }
@@ -101,20 +95,20 @@ record WaitingTurns(Report report) {
     static Turns take(List<Redlock> clients, int rounds, int turns) throws Exception {
       Turns taken = new Turns(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
       for (int round = -1; round < rounds; round++) { // the first is a warm-up
-        Times alone = new Times();
-        Times rested = new Times();
-        Times handed = new Times();
+        Histogram alone = new Histogram(3);
+        Histogram rested = new Histogram(3);
+        Histogram handed = new Histogram(3);
         for (int turn = 0; turn < turns; turn++) {
           int number = 2 * (round * turns + turn);
-          alone.add(acquireAlone(clients.get(0), number));
+          alone.recordValue(acquireAlone(clients.get(0), number));
           Thread.sleep(PAUSE_MILLIS);
-          rested.add(acquireAlone(clients.get(0), number + 1));
-          handed.add(handOver(clients.get(turn % 2), clients.get(1 - turn % 2)));
+          rested.recordValue(acquireAlone(clients.get(0), number + 1));
+          handed.recordValue(handOver(clients.get(turn % 2), clients.get(1 - turn % 2)));
         }
         if (round >= 0) {
-          taken.alone.add(alone.medianNanos());
-          taken.rested.add(rested.medianNanos());
-          taken.handed.add(handed.medianNanos());
+          taken.alone.add(alone.getValueAtPercentile(50));
+          taken.rested.add(rested.getValueAtPercentile(50));
+          taken.handed.add(handed.getValueAtPercentile(50));
         }
       }
       return taken;
@@ -150,44 +144,5 @@ record WaitingTurns(Report report) {
     long nanos = acquired.join() - start;
     waiting.join().lease().orElseThrow().release();
     return nanos;
-  }
-
-  private void count(List<Redlock> clients, RedisServers servers) throws Exception {
-    List<List<String>> rows = new ArrayList<>();
-    for (int waiters : new int[] {2, 4, 8, 16}) {
-      for (boolean fair : new boolean[] {true, false}) {
-        rows.add(contend(clients.subList(0, waiters), fair, servers));
-      }
-    }
-    report.table(
-        "Scripts per turn",
-        "Clients in one JVM contend for one resource and release it at once. Scripts are those that"
-            + " one master executes per turn.",
-        List.of("clients", "mode", "turns/s", "scripts per turn"),
-        rows);
-  }
-
-  private static List<String> contend(List<Redlock> clients, boolean fair, RedisServers servers)
-      throws Exception {
-    LeaseRequest plain = LeaseRequest.of("contended", TTL).waitUpTo(Duration.ofMinutes(2));
-    LeaseRequest request = fair ? plain.fair() : plain;
-    HotResource.Turns turns =
-        HotResource.turns(clients.size(), i -> cycle(clients.get(i), request), servers)
-            .run(CONTENDED.each());
-    return List.of(
-        Integer.toString(clients.size()),
-        fair ? "fair" : "backoff",
-        Report.number(turns.perSecond()),
-        Text.of("%.1f", turns.scripts()));
-  }
-
-  private static Cycle cycle(Redlock client, LeaseRequest request) {
-    return () -> {
-      client
-          .acquireAsync(request)
-          .thenCompose(result -> result.lease().orElseThrow().releaseAsync())
-          .join();
-      return 1;
-    };
   }
 }
