@@ -17,9 +17,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** A member of an ensemble: keeps its data when it is killed. */
-final class ZooKeeperMember implements ChaosServer {
+public final class ZooKeeperMember implements ChaosServer {
 
-  private static final String MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
+  public static final String MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 
   final String name;
   final int port;
@@ -53,23 +53,26 @@ final class ZooKeeperMember implements ChaosServer {
   private static ZooKeeperMember member(int id, List<String> ensemble, Path folder, Journal journal)
       throws IOException {
     int port = RedisServer.freePort();
+    String[] more = {"tickTime=100", "initLimit=50", "syncLimit=10", "maxClientCnxns=0"};
+    Path config = configure(id, folder, port, ensemble, more);
+    return new ZooKeeperMember("n" + (id - 1), port, config, journal);
+  }
+
+  /** Writes the configuration of a member, with more lines, and returns its file. */
+  public static Path configure(int id, Path folder, int port, List<String> ensemble, String... more)
+      throws IOException {
     Files.createDirectories(folder);
     Files.writeString(folder.resolve("myid"), Integer.toString(id));
     List<String> lines = new ArrayList<>(ensemble);
+    lines.addAll(List.of(more));
     lines.addAll(
         List.of(
-            "tickTime=100",
-            "initLimit=50",
-            "syncLimit=10",
             "dataDir=" + folder.toAbsolutePath(),
             "clientPort=" + port,
             "clientPortAddress=127.0.0.1",
             "admin.enableServer=false",
-            "maxClientCnxns=0",
             "4lw.commands.whitelist=srvr"));
-    Path config = folder.resolve("zoo.cfg");
-    Files.write(config, lines);
-    return new ZooKeeperMember("n" + (id - 1), port, config, journal);
+    return Files.write(folder.resolve("zoo.cfg"), lines);
   }
 
   private ChildProcess launch() {
@@ -80,10 +83,11 @@ final class ZooKeeperMember implements ChaosServer {
   }
 
   private void awaitServing() {
-    Await.until(name + " serves", Duration.ofSeconds(60), this::serves);
+    Await.until(name + " serves", Duration.ofSeconds(60), () -> serves(port));
   }
 
-  private boolean serves() {
+  /** Returns true if the member at this port belongs to an ensemble that works. */
+  public static boolean serves(int port) {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(1_000);
       socket.getOutputStream().write("srvr".getBytes(StandardCharsets.US_ASCII));

@@ -1,11 +1,8 @@
 package io.redlock.bench;
 
+import io.redlock.chaos.ZooKeeperMember;
 import io.redlock.testbed.RedisServer;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
+import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,8 +12,6 @@ final class ZooKeeperServers {
 
   /** What the sample configuration has. */
   static final int TICK_MILLIS = 2_000;
-
-  private static final String MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 
   private ZooKeeperServers() {}
 
@@ -40,10 +35,15 @@ final class ZooKeeperServers {
         List<String> members = new ArrayList<>(others);
         members.set(id, own.get(id));
         int port = RedisServer.freePort();
-        Path config = configure(id, members, port, tickMillis, ensemble.folder());
+        String tick = "tickTime=" + tickMillis;
+        Path folder = ensemble.folder().resolve("m" + id);
+        Path config =
+            ZooKeeperMember.configure(
+                id, folder, port, members, tick, "initLimit=10", "syncLimit=5");
         ensemble.start(command(fsync, config), "127.0.0.1:" + distance.to(port));
       }
-      ensemble.await("ZooKeeper", ZooKeeperServers::serves);
+      ensemble.await(
+          "ZooKeeper", address -> ZooKeeperMember.serves(URI.create("zk://" + address).getPort()));
       return ensemble;
     } catch (Throwable e) {
       ensemble.close();
@@ -55,24 +55,6 @@ final class ZooKeeperServers {
     return "server." + id + "=127.0.0.1:" + quorum + ":" + election;
   }
 
-  private static Path configure(int id, List<String> members, int port, int tickMillis, Path parent)
-      throws IOException {
-    Path folder = Files.createDirectory(parent.resolve("m" + id));
-    Files.writeString(folder.resolve("myid"), Integer.toString(id));
-    List<String> lines = new ArrayList<>(members);
-    lines.addAll(
-        List.of(
-            "tickTime=" + tickMillis,
-            "initLimit=10",
-            "syncLimit=5",
-            "dataDir=" + folder,
-            "clientPort=" + port,
-            "clientPortAddress=127.0.0.1",
-            "admin.enableServer=false",
-            "4lw.commands.whitelist=srvr"));
-    return Files.write(folder.resolve("zoo.cfg"), lines);
-  }
-
   private static List<String> command(boolean fsync, Path config) {
     return List.of(
         System.getProperty("java.home") + "/bin/java",
@@ -81,19 +63,7 @@ final class ZooKeeperServers {
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
         "-cp",
         System.getProperty("java.class.path"),
-        MAIN,
+        ZooKeeperMember.MAIN,
         config.toString());
-  }
-
-  private static boolean serves(String address) {
-    int port = Integer.parseInt(address.substring(address.indexOf(':') + 1));
-    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-      socket.setSoTimeout(1_000);
-      socket.getOutputStream().write("srvr".getBytes(StandardCharsets.US_ASCII));
-      byte[] said = socket.getInputStream().readAllBytes();
-      return new String(said, StandardCharsets.US_ASCII).contains("Mode:");
-    } catch (IOException e) {
-      return false; // not up yet, or looking for the others
-    }
   }
 }
