@@ -81,13 +81,17 @@ class CallbacksTest {
 
   @Test
   void whatTheExecutorRefusesRunsOnThoseThreads() throws Exception {
-    for (boolean direct : new boolean[] {false, true}) {
+    for (int way = 0; way < 4; way++) {
+      boolean isFull = way < 2;
       Callbacks callbacks =
           over(
               task -> {
-                throw new RejectedExecutionException("full");
+                if (isFull) {
+                  throw new RejectedExecutionException("full");
+                }
+                throw new Error("unable to create native thread"); // JUnit ends on want of memory
               },
-              direct);
+              way % 2 == 0);
       assertEquals("redlock-losses", nameOfThread(code -> ofLoss(callbacks, code)));
       assertEquals("redlock-callbacks", nameOfThread(callbacks::other));
       String refused = "The callback executor refused a callback; a thread of the library runs it";

@@ -1,7 +1,9 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
@@ -141,8 +143,8 @@ class ListenersTest {
           }
 
           @Override
-          public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-            throw new IllegalStateException("a user's mistake");
+          public void onGiveUp(LeaseRequest request, Duration waited) {
+            throw new Error("a user's recursion");
           }
         };
     RedlockListener forgetful =
@@ -167,7 +169,8 @@ class ListenersTest {
         List.of(
             "A listener failed in onStart; the lock service is not affected",
             "A listener failed in onCall; it is notified itself",
-            "A listener returned null in onCall; it is notified itself"),
+            "A listener returned null in onCall; it is notified itself",
+            "A callback failed; the lock service is not affected"),
         log.newWarnings());
   }
 
@@ -227,5 +230,36 @@ class ListenersTest {
     assertEquals(
         List.of("a ACQUIRED", "b ACQUIRED", "a CLOSED", "b CLOSED", "a closed", "b closed"),
         events);
+  }
+
+  @Test
+  void listenerMayUseTheServiceItListensTo() {
+    List<Bed> beds = new ArrayList<>();
+    List<Lease> taken = new ArrayList<>();
+    RedlockListener takesOver =
+        new RedlockListener() {
+          @Override
+          public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+            if (taken.isEmpty()) {
+              beds.get(0)
+                  .redlock
+                  .acquireAsync(Bed.REQUEST)
+                  .thenAccept(result -> result.lease().ifPresent(taken::add));
+              lease.close();
+            }
+          }
+
+          @Override
+          public void onExtend(Lease lease, ExtendResult result, Duration took) {
+            lease.close();
+          }
+        };
+    Bed bed = new Bed(3, Runnable::run, takesOver);
+    beds.add(bed);
+    HeldLease lease = bed.lease();
+    Bed.now(lease.extendAsync(Bed.TTL));
+    assertFalse(lease.isValid());
+    assertEquals(1, taken.size());
+    assertTrue(taken.get(0).isValid());
   }
 }
