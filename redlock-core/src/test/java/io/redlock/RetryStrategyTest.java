@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.RetryStrategy.Cause;
 import java.util.SplittableRandom;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -48,12 +47,5 @@ class RetryStrategyTest {
     assertTrue(least > 0 && least < ceilingNanos / 100, least + " ns at least");
     assertTrue(most <= ceilingNanos && most > ceilingNanos * 99 / 100, most + " ns at most");
     assertEquals(0.5, sum / draws / ceilingNanos, 0.02);
-  }
-
-  @Test
-  void sameRandomnessGivesTheSamePause() {
-    assertEquals(
-        backoff.delay(3, Cause.HELD, new SplittableRandom(9)),
-        backoff.delay(3, Cause.HELD, new SplittableRandom(9)));
   }
 }

@@ -93,7 +93,6 @@ class OperationsTest {
 
   @Test
   void wrongArgumentSendsNothing() {
-    assertThrows(NullPointerException.class, () -> bed.redlock.operations().freeAsync(null));
     for (String resource : new String[] {"", "x".repeat(600)}) {
       String message =
           assertThrows(
@@ -164,7 +163,6 @@ class OperationsTest {
       assertThrows(
           IllegalArgumentException.class, () -> bed.redlock.operations().inspectAsync(name));
     }
-    assertThrows(NullPointerException.class, () -> bed.redlock.operations().inspect(null));
     assertEquals(List.of(), bed.journal);
   }
 

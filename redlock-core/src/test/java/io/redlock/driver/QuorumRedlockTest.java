@@ -161,19 +161,6 @@ class QuorumRedlockTest {
   }
 
   @Test
-  void callWithoutAnOwnerIdFailsAtOnce() {
-    bed.ownerIds =
-        () -> {
-          throw new IllegalStateException("no id");
-        };
-    IllegalStateException failure =
-        assertThrows(
-            IllegalStateException.class,
-            () -> bed.redlock.tryAcquire(Bed.REQUEST.waitUpTo(Bed.TTL)));
-    assertEquals("no id", failure.getMessage());
-  }
-
-  @Test
   void closingStopsAllNodesBeforeItWaitsForTheFirst() {
     List<Boolean> stopped = new ArrayList<>();
     bed.node(0).whenClosed(() -> bed.nodes.forEach(node -> stopped.add(node.isStopped())));
@@ -370,13 +357,6 @@ class QuorumRedlockTest {
   }
 
   @Test
-  void nodesAreListedInTheOrderOfTheConfiguration() {
-    assertEquals(
-        List.of("a", "b", "c"),
-        bed.redlock.operations().nodes().stream().map(node -> node.name()).toList());
-  }
-
-  @Test
   void bodyRunsUnderALeaseThatIsReleasedAfterwards() throws InterruptedException {
     bed.script(Bed::yes);
     String value =
@@ -431,15 +411,6 @@ class QuorumRedlockTest {
     assertSame(failure, thrown);
     assertEquals(0, thrown.getSuppressed().length);
     assertEquals(6, bed.releases());
-  }
-
-  @Test
-  void bodyWithoutAResultRunsUnderALeaseToo() throws InterruptedException {
-    bed.script(Bed::yes);
-    List<Long> tokens = new ArrayList<>();
-    bed.redlock.runLeased(Bed.REQUEST, lease -> tokens.add(lease.fencingToken()));
-    assertEquals(1, tokens.size());
-    assertEquals("abc", bed.releasedOn());
   }
 
   @Test

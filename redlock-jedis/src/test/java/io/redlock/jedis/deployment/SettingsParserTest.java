@@ -6,14 +6,10 @@ import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.scenes.Scenes;
-import java.lang.reflect.Method;
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
-import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -63,20 +59,5 @@ class SettingsParserTest {
     Properties properties = new Properties();
     properties.setProperty("redlock.nodes", "127.0.0.1:1");
     assertTrue(connect(properties).equals(List.of("127.0.0.1:1")));
-  }
-
-  @Test
-  void everyMethodThatTakesAValueHasItsSetting() {
-    String known = connect(Map.of("redlock.nodes", "h:1", "redlock.x", "")).get(0);
-    Set<Class<?>> values = Set.of(String.class, Duration.class, boolean.class);
-    for (Method method : JedisRedlock.Builder.class.getMethods()) {
-      if (method.getParameterCount() == 1
-          && method.getReturnType() == JedisRedlock.Builder.class
-          && values.contains(method.getParameterTypes()[0])
-          && !method.getName().equals("node")) {
-        String name = method.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
-        assertTrue(known.contains(name + ",") || known.endsWith(name), () -> name + ": " + known);
-      }
-    }
   }
 }
