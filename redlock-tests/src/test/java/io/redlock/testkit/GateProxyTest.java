@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.SafeEncoder;
 
@@ -69,7 +69,7 @@ class GateProxyTest {
     }
 
     private String command(String... words) {
-      return text(client.executeCommand(arguments(words)));
+      return String.valueOf(RedisServer.command(client, words));
     }
 
     private CompletableFuture<String> later(String... words) {
@@ -92,7 +92,7 @@ class GateProxyTest {
         case "later" -> answer = later(words);
         case "answer" -> tell(Await.value("it ends", answer.exceptionally(failure -> "broken")));
         case "answered?" -> tell(answer.isDone() ? "answered" : "not answered");
-        case "one-more" -> tell(text(client.getOne()));
+        case "one-more" -> tell(String.valueOf(SafeEncoder.encodeObject(client.getOne())));
         case "keys?" -> tell(server.keys("*").toString());
         case "passed" -> {
           int count = Integer.parseInt(words[2]);
@@ -123,11 +123,11 @@ class GateProxyTest {
     try (Gated gated = new Gated()) {
       gated.gate.requests().delay(Duration.ofMillis(30));
       long start = System.nanoTime();
-      gated.client.sendCommand(arguments("SET", "key", "1"));
-      gated.client.sendCommand(arguments("GET", "key"));
+      gated.client.sendCommand(Protocol.Command.SET, "key", "1");
+      gated.client.sendCommand(Protocol.Command.GET, "key");
       List<Object> replies = gated.client.getMany(2);
       assertTrue(System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(30));
-      assertEquals("1", text(replies.get(1)));
+      assertEquals("1", SafeEncoder.encodeObject(replies.get(1)));
       gated.gate.requests().delay(Duration.ZERO);
       assertEquals("1", gated.command("GET", "key"));
     }
@@ -138,24 +138,11 @@ class GateProxyTest {
     try (RedisServer mortal = RedisServer.start();
         GateProxy before = GateProxy.to(mortal)) {
       Connection toMortal = RedisServer.connect(before.port());
-      toMortal.executeCommand(arguments("PING"));
+      RedisServer.command(toMortal, "PING");
       mortal.kill();
-      assertThrows(JedisException.class, () -> toMortal.executeCommand(arguments("PING")));
+      assertThrows(JedisException.class, () -> RedisServer.command(toMortal, "PING"));
       toMortal.close();
     }
-  }
-
-  private static String text(Object reply) {
-    return reply instanceof byte[] bytes ? SafeEncoder.encode(bytes) : String.valueOf(reply);
-  }
-
-  private static CommandArguments arguments(String... words) {
-    CommandArguments arguments =
-        new CommandArguments(() -> words[0].getBytes(StandardCharsets.UTF_8));
-    for (int i = 1; i < words.length; i++) {
-      arguments.add(words[i]);
-    }
-    return arguments;
   }
 
   /** A connection that was subscribed, or refused a channel, serves others. */
