@@ -114,9 +114,10 @@ class SavedChangeTest extends OperatedMasters {
     interrupt(Command.FINISH, list(0), list(1));
     assertRefused(Command.PREPARE, list(1), list(2), "another change of masters is under way");
     servers.get(1).restart(WITHOUT_DATA);
-    assertRefused(Command.PREPARE, list(0), list(1), "it is a master of");
-    assertRefused(Command.COMMIT, list(0), list(1), "no change is prepared");
-    assertDone(list(0), list(1), Command.ABORT, Command.FINISH);
+    assertRefused(Command.ABORT, list(0), list(1), "run redlock resize commit");
+    assertRefused(Command.PREPARE, list(0), list(1), "run redlock resize commit");
+    assertRefused(Command.COMMIT, list(0), list(1), "run redlock resize finish");
+    assertDone(list(0), list(1), Command.FINISH);
     awaitLease(client(list(1)));
   }
 

@@ -202,7 +202,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
   public Reached reached(List<Master> masters) {
     boolean isCommitted = any(masters, each -> each.isPresent() && each.serves(committed()));
     Command last = isBound(masters) || isCommitted ? Command.COMMIT : Command.PREPARE;
-    last = any(masters, each -> each.hasLeft() || isFinished(each)) ? Command.FINISH : last;
+    last = any(masters, this::isEnding) ? Command.FINISH : last;
     last = any(masters, this::isBarred) ? Command.ABORT : last;
     return new Reached(last, next(last, masters, false) instanceof Step.Done);
   }
@@ -226,13 +226,18 @@ public record MasterChange(String present, String future, long leaseMillis) {
     return master.isFuture() && master.serves(finished());
   }
 
+  /** Returns true if a master shows that finish was begun. */
+  private boolean isEnding(Master master) {
+    return master.hasLeft() || isFinished(master);
+  }
+
   /** Returns true if clients of the future masters are or were served. */
   private boolean isOpen(List<Master> masters) {
-    return any(masters, each -> each.serves(opened()) || isFinished(each) || each.hasLeft());
+    return any(masters, each -> each.serves(opened()) || isEnding(each));
   }
 
   /** Returns true if the change cannot be undone any more. */
-  private boolean isBound(List<Master> masters) {
+  boolean isBound(List<Master> masters) {
     return isOpen(masters)
         || any(
             masters,
@@ -294,7 +299,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
     boolean mustOpen = any(masters, isClosed);
     Served bound = committed().with(Served.NO_RETURN);
     rules
-        .on(Master::hasLeft, stop("finish was begun: run redlock resize finish"))
+        .on(this::isEnding, stop("finish was begun: run redlock resize finish"))
         .on(each -> !isBound && isBarred(each), refuse(INTERRUPTED))
         .on(
             each -> !isBound && isUnprepared.test(each),
@@ -322,7 +327,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
 
   private void finish(List<Master> masters, Rules<Master> rules) {
     boolean isOpen = isOpen(masters);
-    boolean isBegun = any(masters, Master::hasLeft);
+    boolean isBegun = any(masters, this::isEnding);
     Predicate<Master> isPast =
         each -> each.serves == null || each.serves(opened()) || isBegun && each.serves(committed());
     Predicate<Master> isStill =

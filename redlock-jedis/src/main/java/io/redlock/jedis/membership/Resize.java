@@ -73,21 +73,24 @@ public record Resize(
           : known.save(all, new Step.Done(command.done, -1));
     }
     MasterChange change = sets.change();
-    List<Master> states =
-        all.stream()
-            .map(each -> change.master(each, role(each), known.progress().isSaved(each)))
-            .toList();
+    List<Master> states = states(all, sets, known);
     Step step = change.next(command, states, known.progress().waited());
     if (!(step instanceof Step.Let let)) {
       return step;
     }
     if (prepares) {
-      requireSameTerms(all);
+      requireSameTerms(all, sets.present);
     }
     if (!unmoved.isEmpty() && change.reached(states).command() == Command.PREPARE) {
       throw new Stopped(unmoved + ": run them with movingTo, or leave them behind with --force");
     }
     return write(let, all, sets, known);
+  }
+
+  private List<Master> states(List<Audited> found, Sets sets, Known known) {
+    return found.stream()
+        .map(each -> sets.change().master(each, role(each), known.progress().isSaved(each)))
+        .toList();
   }
 
   private Role role(Audited master) {
@@ -145,7 +148,7 @@ public record Resize(
   }
 
   /** Stops if an operator changes the terms of the clients meanwhile. */
-  private static void requireSameTerms(List<Audited> found) {
+  private void requireSameTerms(List<Audited> found, MasterSet present) {
     long terms =
         marks(found, Node::member)
             .filter(mark -> !mark.serves().isNobody())
@@ -154,8 +157,8 @@ public record Resize(
             .count();
     if (terms > 1) {
       throw new Stopped(
-          "the masters differ in the terms of their clients: run redlock resize abort, then redlock"
-              + " agree");
+          "the masters differ in the terms of their clients: run redlock resize abort, then "
+              + rules.command("agree", present.names()));
     }
   }
 
@@ -191,14 +194,11 @@ public record Resize(
               + " it: run "
               + ends(all));
     }
-    if (its.isEmpty() && command == Command.FINISH) { // a void mark counts if a valid one fits
+    if (its.isEmpty()) { // a void mark counts of one that cannot be undone any more
       its =
           pairs(marks(found, Node::founded)).stream()
               .filter(isIts)
-              .filter(
-                  sets ->
-                      marks(found, Node::member)
-                          .anyMatch(mark -> mark.agreement().set(sets.future.id()).isPresent()))
+              .filter(sets -> sets.change().isBound(states(found, sets, known)))
               .toList();
     }
     if (!its.isEmpty()) {
@@ -278,7 +278,8 @@ public record Resize(
       fresh = new Sets(its, new MasterSet(drawn, future), mark.agreement().of(List.of()));
     }
     if (fresh == null) {
-      throw new Stopped("the set of the present masters is not founded: run redlock adopt");
+      throw new Stopped(
+          "the set of the present masters is not founded: run " + rules.command("adopt", present));
     }
     return fresh;
   }
