@@ -20,7 +20,7 @@ enum ExplorerInvariant {
   I20("a counter is ahead of the time, and no successor of another", false),
   I22("an extend succeeded that began when a quorum had set its owner free", false),
   I25("a change is finished, and a master serves the clients before it", false),
-  I26("no master votes, and neither the clients nor one command change that", false),
+  I26("no master votes, and neither the clients nor what operators are told change that", false),
   I27("a master abstains for less than a lease may last that it may have forgotten", false),
   I28("a reader is refused where no writer has come", false),
   I29("a node keeps an entry or a shared key for longer than its owner asked", false);

@@ -320,6 +320,7 @@ class MarkExplorerTest {
                 .before(list)
                 .client("before", list)
                 .client("after", list, List.of(), LONGER)
+                .client("new", range(2, 4))
                 .operator(list, range(2, 4), Command.PREPARE, Command.ABORT)
                 .agreeing(list, LONGER)
                 .commands(2)

@@ -61,8 +61,9 @@ final class MarkRules {
    * What a client makes of the nodes that answer.
    *
    * @param votes the nodes that vote for it
+   * @param reasons why others do not
    */
-  record Look(String label, List<Sent> writes, int votes) {}
+  record Look(String label, List<Sent> writes, int votes, Set<String> reasons) {}
 
   /**
    * What a client makes of its nodes, whichever of them answer.
@@ -99,7 +100,7 @@ final class MarkRules {
 
   private Look look(Client client, List<@Nullable MarkedNode> view, String known) {
     if (client.isLate() && view.stream().noneMatch(node -> isMember(node, client))) {
-      return new Look("", List.of(), 0);
+      return new Look("", List.of(), 0, Set.of());
     }
     List<@Nullable NodeAudit> audits = new ArrayList<>();
     for (int i = 0; i < view.size(); i++) {
@@ -108,6 +109,7 @@ final class MarkRules {
     }
     Membership membership = scope.membership(client, audits, known);
     List<Sent> writes = new ArrayList<>();
+    Set<String> reasons = new TreeSet<>();
     int voting = 0;
     for (int i = 0; i < view.size(); i++) {
       MarkedNode node = view.get(i);
@@ -134,9 +136,11 @@ final class MarkRules {
           throw new Violated(ExplorerInvariant.I8, MarkScope.name(index) + " has " + node);
         }
         voting |= 1 << index;
+      } else {
+        reasons.add(verdict.reason());
       }
     }
-    return new Look(membership.label(), writes, voting);
+    return new Look(membership.label(), writes, voting, reasons);
   }
 
   private static boolean isMember(@Nullable MarkedNode node, Client client) {
@@ -292,7 +296,9 @@ final class MarkRules {
 
   /** Returns what a command does next. */
   Next next(Operator its, Running running, List<MarkedNode> nodes) {
-    boolean replaces = running.job() instanceof Adopting adopting && adopting.replaces();
+    boolean replaces =
+        running.job() instanceof Adopting adopting
+            && (adopting.replaces() || !adopting.replaced().isEmpty());
     List<MarkedNode> seen = replaces ? nodes : its.list().stream().map(nodes::get).toList();
     Stepped asked =
         new Stepped(
@@ -352,7 +358,7 @@ final class MarkRules {
     for (MasterSet set : mark.agreement().sets()) {
       String id = set.id();
       if (!taken.contains(id)) {
-        id = MarkScope.FUTURE + scope.operators.indexOf(operator);
+        id = MarkScope.FUTURE + (scope.operators.indexOf(operator) + 1);
         while (taken.contains(id)) {
           id += "x";
         }

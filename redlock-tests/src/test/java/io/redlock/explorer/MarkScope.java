@@ -158,8 +158,21 @@ class MarkScope {
    * The command that founds a set under these terms.
    *
    * @param replaces true if it names the marks of all other sets
+   * @param replaced the ids of sets that it names, by the node
+   * @param gone the nodes that are gone for good
    */
-  record Adopting(TrustRules terms, boolean isNew, boolean replaces) implements Job {}
+  record Adopting(
+      TrustRules terms,
+      boolean isNew,
+      boolean replaces,
+      Map<String, String> replaced,
+      Set<String> gone)
+      implements Job {
+
+    Adopting(TrustRules terms, boolean isNew, boolean replaces) {
+      this(terms, isNew, replaces, Map.of(), Set.of());
+    }
+  }
 
   /** An operator, who has a change of their own. */
   record Operator(Client client, List<Job> allowed) {
@@ -566,15 +579,15 @@ class MarkScope {
       return new TermsChange(quorum, agreeing.terms, Set.of(), false);
     }
     Adopting adopting = (Adopting) sight.job;
-    Map<String, String> replaced = new TreeMap<>();
+    Map<String, String> replaced = new TreeMap<>(adopting.replaced);
     for (int i = 0; i < names.size() && adopting.replaces; i++) {
       BirthMark mark = BirthMark.parse(sight.audits.get(i).birth());
       if (mark != null && !mark.agreement().sets().get(0).isOf(names)) {
         replaced.put(names.get(i), mark.agreement().sets().get(0).id());
       }
     }
-    String drawn = DRAWN + operators.indexOf(sight.operator);
-    Waiver waiver = new Waiver(Set.of(), replaced);
+    String drawn = DRAWN + (operators.indexOf(sight.operator) + 1);
+    Waiver waiver = new Waiver(adopting.gone, replaced);
     return new Founding(quorum, adopting.terms, adopting.isNew, waiver, drawn);
   }
 

@@ -1,6 +1,8 @@
 package io.redlock.explorer;
 
+import io.redlock.cli.Typed;
 import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.explorer.MarkScope.Adopting;
 import io.redlock.explorer.MarkScope.Agreeing;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Job;
@@ -10,15 +12,12 @@ import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkWorld.Running;
 import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.explorer.MarkedNode.Age;
-import io.redlock.jedis.membership.BirthMark;
-import io.redlock.jedis.membership.Founding;
 import io.redlock.jedis.membership.MasterChange.Command;
-import io.redlock.jedis.membership.Membership;
-import io.redlock.jedis.membership.NodeAudit;
-import io.redlock.jedis.membership.Operation.Progress;
+import io.redlock.jedis.membership.Operation;
 import io.redlock.jedis.membership.Operation.Step;
-import io.redlock.jedis.membership.Waiver;
+import io.redlock.jedis.membership.TrustRules;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -26,22 +25,38 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.UnaryOperator;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
+import picocli.CommandLine.ParseResult;
 
 /**
- * Whether there is a way out of each state: when all nodes answer and nothing goes wrong any more,
- * the clients by themselves, or an operator with one command, get masters that vote.
+ * Whether there is a way out of each state when all nodes answer and nothing goes wrong any more:
+ * the clients by themselves, or an operator who types one command and then what its messages
+ * advise, get masters that vote. No command of a change, and none that changes terms, leads
+ * elsewhere or round in a circle.
  */
 final class WayOut {
 
   private static final int MOST_STEPS = 100;
-  private static final Pattern REPLACE = Pattern.compile("--replace (\\w+)=(\\w+)");
+
+  /** A command that a message tells to run. */
+  private static final Pattern COMMAND =
+      Pattern.compile(
+          "(?<!see )redlock (?:resize|adopt|agree)"
+              + "(?: (?:prepare|commit|finish|abort|--[a-z-]+ [\\w=,]+|m\\d+)\\b)*");
+
+  private static final Pattern AGAIN = Pattern.compile("last redlock resize command again");
   private static final Pattern WITHOUT = Pattern.compile("add --without (\\w+)");
+  private static final Map<List<Object>, Typed> READ = new ConcurrentHashMap<>();
 
   private final MarkScope scope;
   private final MarkRules rules;
   private final Set<List<Object>> fine = new HashSet<>();
+  private final Map<At, Boolean> led = new HashMap<>();
+  private String said = ""; // on the last way that did not lead out
+
+  /** A command that is typed in some state, so that this client is served in the end. */
+  private record At(List<MarkedNode> nodes, List<String> known, Typing typed, int client) {}
 
   WayOut(MarkScope scope, MarkRules rules) {
     this.scope = scope;
@@ -54,24 +69,27 @@ final class WayOut {
     }
     MarkWorld quiet = clients(world);
     for (int client = -1; client < scope.clients.size(); client++) {
+      int its = client;
       boolean isAgreed =
           client < 0
               ? scope.agreed.isEmpty()
               : scope.agreed.contains(scope.clients.get(client).name());
-      if (isAgreed && !rules.isGood(quiet, client) && !isLedOut(world, client)) {
-        fine.remove(List.of(world.nodes(), world.known()));
-        throw new Violated(ExplorerInvariant.I26, quiet.nodes().toString());
+      if (isAgreed
+          && !rules.isGood(quiet, client)
+          && commands(client).stream().noneMatch(typed -> leads(world, typed, its))) {
+        fail(world, quiet.nodes().toString());
+      }
+    }
+    for (Typing typed : commands(-1)) {
+      if (!(typed.job instanceof Adopting) && !leads(world, typed, -1)) {
+        fail(world, said);
       }
     }
   }
 
-  private boolean isLedOut(MarkWorld world, int client) {
-    for (UnaryOperator<MarkWorld> command : commands(world, client)) {
-      if (rules.isGood(clients(command.apply(world)), client)) {
-        return true;
-      }
-    }
-    return false;
+  private void fail(MarkWorld world, String how) {
+    fine.remove(List.of(world.nodes(), world.known()));
+    throw new Violated(ExplorerInvariant.I26, how);
   }
 
   /** Returns the state after all clients have heard of all nodes, until they write nothing. */
@@ -93,112 +111,190 @@ final class WayOut {
     return now;
   }
 
-  private List<UnaryOperator<MarkWorld>> commands(MarkWorld world, int only) {
-    List<UnaryOperator<MarkWorld>> all = new ArrayList<>();
+  // What operators type.
+
+  /** A command, and by its lists and settings, who types it. */
+  private record Typing(Operator operator, Job job) {
+
+    static Typing of(Client by, Job job) {
+      Client operator = new Client("operator", by.present(), by.future(), by.rules(), false);
+      return new Typing(new Operator(operator, List.of()), job);
+    }
+
+    Client client() {
+      return operator.client();
+    }
+
+    @Override
+    public String toString() {
+      return job + " of " + client().present() + client().future();
+    }
+  }
+
+  /** Returns the commands of operators, and of each client, or of this one. */
+  private List<Typing> commands(int only) {
+    List<Typing> all = new ArrayList<>();
     for (Operator its : scope.operators) {
       if (!its.client().future().isEmpty()) {
         for (Command command : Command.values()) {
-          all.add(before -> run(before, its, new Resizing(command)));
-        }
-        for (Operator other : changing(world)) {
-          all.add(before -> run(before, other, new Resizing(Command.ABORT)));
+          all.add(Typing.of(its.client(), new Resizing(command)));
         }
       }
       for (Job job : its.allowed()) {
         if (job instanceof Agreeing) {
-          all.add(before -> run(before, its, job));
+          all.add(Typing.of(its.client(), job));
         }
       }
     }
     for (int index = 0; index < scope.clients.size(); index++) {
       Client client = scope.clients.get(index);
       if (!client.quorum().isJoint() && (only < 0 || only == index)) {
-        all.add(before -> adopt(before, client));
+        all.add(Typing.of(client, new Adopting(client.rules(), false, false)));
       }
     }
     return all;
   }
 
-  /** Returns operators with the lists of each change that is under way, as messages name them. */
-  private static Set<Operator> changing(MarkWorld world) {
-    Set<Operator> changing = new LinkedHashSet<>();
-    for (MarkedNode node : world.nodes()) {
-      BirthMark mark = node.birth();
-      if (mark != null && mark.agreement().sets().size() > 1) {
-        List<List<Integer>> lists =
-            mark.agreement().sets().stream().map(set -> MarkScope.numbers(set.names())).toList();
-        changing.add(new Operator(lists.get(0), lists.get(1), List.of()));
-      }
-    }
-    return changing;
+  private boolean leads(MarkWorld world, Typing first, int client) {
+    return leads(new At(world.nodes(), world.known(), first, client), world, new LinkedHashSet<>());
   }
 
-  private MarkWorld run(MarkWorld world, Operator operator, Job job) {
-    MarkWorld now = world;
-    Running running = Running.of(job);
+  private boolean leads(At at, MarkWorld world, Set<At> path) {
+    Boolean known = led.get(at);
+    if (known != null) {
+      return known;
+    }
+    if (!path.add(at)) {
+      said = "round in a circle: " + path;
+      return false;
+    }
+    Ended ended = run(world, at.typed);
+    MarkWorld after = clients(ended.world);
+    List<Typing> advised = advised(ended.last, at.typed, path);
+    boolean isLed =
+        advised.isEmpty()
+            ? rules.isGood(after, at.client) || isToldByClients(after, at.client, path)
+            : lead(advised, after, at.client, path);
+    said = isLed || !advised.isEmpty() ? said : path + " ends with " + ended.last;
+    path.remove(at);
+    led.put(at, isLed);
+    return isLed;
+  }
+
+  /** Returns true if each of these commands leads out. */
+  private boolean lead(List<Typing> all, MarkWorld world, int client, Set<At> path) {
+    return all.stream()
+        .allMatch(typed -> leads(new At(world.nodes(), world.known(), typed, client), world, path));
+  }
+
+  /** Returns true if some client is told what leads out. */
+  private boolean isToldByClients(MarkWorld world, int client, Set<At> path) {
+    for (int index = 0; index < scope.clients.size(); index++) {
+      Typing typed = Typing.of(scope.clients.get(index), new Resizing(Command.PREPARE));
+      String told = String.join("; ", rules.look(index, world).reasons());
+      List<Typing> advised = advised(Operation.Step.refuse(-1, told), typed, path);
+      if (!advised.isEmpty() && lead(advised, world, client, path)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Returns the commands that the message advises which this one ended with. */
+  private static List<Typing> advised(Step end, Typing typed, Set<At> path) {
+    List<Typing> all = new ArrayList<>();
+    String message = end instanceof Step.Done done ? done.message() : end.toString();
+    if (typed.job instanceof Adopting its) {
+      Set<String> gone = new TreeSet<>(its.gone());
+      WITHOUT.matcher(message).results().forEach(advised -> gone.add(advised.group(1)));
+      if (gone.size() > its.gone().size()) {
+        return List.of(
+            new Typing(
+                typed.operator,
+                new Adopting(its.terms(), its.isNew(), false, its.replaced(), gone)));
+      }
+    }
+    if (AGAIN.matcher(message).find()) {
+      path.stream()
+          .map(At::typed)
+          .filter(each -> each.job instanceof Resizing)
+          .reduce((before, last) -> last)
+          .ifPresent(all::add);
+    }
+    COMMAND
+        .matcher(AGAIN.matcher(message).replaceAll(""))
+        .results()
+        .forEach(found -> all.add(read(found.group(), typed)));
+    return all;
+  }
+
+  /** Reads a command as the program does, with the lists and terms of who typed another. */
+  private static Typing read(String line, Typing before) {
+    Client by = before.client();
+    Map<String, String> environment = new TreeMap<>();
+    environment.put("REDLOCK_NODES", String.join(" ", MarkScope.names(by.present())));
+    environment.put("REDLOCK_MOVING_TO", String.join(" ", MarkScope.names(by.future())));
+    Typed typed =
+        READ.computeIfAbsent(List.of(line, environment), key -> Typed.of(line, environment));
+    ParseResult read = typed.read();
+    TrustRules terms = before.job instanceof Agreeing its ? its.terms() : by.rules();
+    Job job =
+        switch (read.commandSpec().name()) {
+          case "resize" -> new Resizing(read.matchedPositionalValue(0, Command.PREPARE));
+          case "agree" -> new Agreeing(terms);
+          default ->
+              new Adopting(
+                  terms,
+                  false,
+                  false,
+                  read.matchedOptionValue("--replace", Map.of()),
+                  Set.copyOf(read.matchedOptionValue("--without", List.of())));
+        };
+    List<Integer> present = listed(typed.settings().get("REDLOCK_NODES"));
+    List<Integer> future = listed(typed.settings().getOrDefault("REDLOCK_MOVING_TO", ""));
+    return Typing.of(new Client("operator", present, future, by.rules(), false), job);
+  }
+
+  private static List<Integer> listed(String names) {
+    return names.isEmpty() ? List.of() : MarkScope.numbers(List.of(names.split("[ ,]")));
+  }
+
+  /** The end of a command. */
+  private record Ended(MarkWorld world, Step last) {}
+
+  private Ended run(MarkWorld world, Typing typed) {
+    Operator operator = typed.operator;
+    boolean founds = typed.job instanceof Adopting;
+    MarkWorld now = founds ? aged(world, Age.FORGOTTEN) : world;
+    Running running = Running.of(typed.job);
     for (int at = 0; at < MOST_STEPS; at++) {
       Next next = rules.next(operator, running, now.nodes());
-      if (next.step() instanceof Step.Done || next.step() instanceof Step.Refuse) {
-        return now;
+      Step step = next.step();
+      if (step instanceof Step.Done || step instanceof Step.Refuse) {
+        return new Ended(now, step);
       }
-      if (next.step() instanceof Step.Write write) {
-        Sent mark = rules.sent(operator, now.nodes(), write);
-        now = now.node(mark.node(), mark.mark());
+      if (step instanceof Step.Write write) {
+        List<Sent> marks =
+            founds
+                ? rules.pending(operator, now.nodes(), write)
+                : List.of(rules.sent(operator, now.nodes(), write));
+        for (Sent mark : marks) {
+          now = now.node(mark.node(), mark.mark());
+        }
+      } else if (step instanceof Step.Wait && founds) {
+        now = aged(now, Age.WAITED);
       }
       running = running.after(next.progress());
     }
-    throw new AssertionError("a command has no end: " + job + " " + world);
+    throw new AssertionError("a command has no end: " + typed + " " + world);
   }
 
-  /** An operator adopts masters, as messages advise, and waits. */
-  private MarkWorld adopt(MarkWorld world, Client client) {
+  private MarkWorld aged(MarkWorld world, Age age) {
     MarkWorld now = world;
     for (int node = 0; node < scope.nodes; node++) {
       MarkedNode its = now.nodes().get(node);
-      now = its.isFounding() ? now.node(node, its.aged(Age.FORGOTTEN)) : now;
+      now = its.isFounding() ? now.node(node, its.aged(age)) : now;
     }
-    List<String> names = MarkScope.names(client.list());
-    Map<String, String> replaced = new TreeMap<>();
-    Set<String> gone = new TreeSet<>();
-    for (int at = 0; at < MOST_STEPS; at++) {
-      List<NodeAudit> audits = new ArrayList<>();
-      Map<String, Membership.Node> beside = new TreeMap<>();
-      for (int node = 0; node < scope.nodes; node++) {
-        NodeAudit audit = now.nodes().get(node).audit(node);
-        if (client.list().contains(node)) {
-          audits.add(audit);
-        } else {
-          beside.put(MarkScope.name(node), Membership.Node.of(MarkScope.name(node), audit));
-        }
-      }
-      Founding founding =
-          new Founding(client.quorum(), client.rules(), false, new Waiver(gone, replaced), "w");
-      Step step = MarkScope.next(founding, names, audits, Progress.NONE, beside);
-      if (step instanceof Step.Write write) {
-        for (Sent mark : rules.pending(operator(client), now.nodes(), write)) {
-          now = now.node(mark.node(), mark.mark());
-        }
-      } else if (step instanceof Step.Wait) {
-        for (int node : client.list()) {
-          MarkedNode its = now.nodes().get(node);
-          now = its.isFounding() ? now.node(node, its.aged(Age.WAITED)) : now;
-        }
-      } else {
-        int typed = replaced.size() + gone.size();
-        REPLACE
-            .matcher(step.toString())
-            .results()
-            .forEach(advised -> replaced.put(advised.group(1), advised.group(2)));
-        WITHOUT.matcher(step.toString()).results().forEach(advised -> gone.add(advised.group(1)));
-        if (step instanceof Step.Done || typed == replaced.size() + gone.size()) {
-          return now;
-        }
-      }
-    }
-    throw new AssertionError("a command has no end: adopt " + names + " " + world);
-  }
-
-  private static Operator operator(Client client) {
-    return new Operator(client.list(), List.of(), List.of());
+    return now;
   }
 }

@@ -411,13 +411,4 @@ class MovingMastersTest extends OperatedMasters {
       assertNull(servers.get(i).command("GET", "redlock:floor:read"));
     }
   }
-
-  @Test
-  void commandsInTheWrongOrderAreRefused() throws Exception {
-    start(0, 3, 2);
-    assertRefused(Command.COMMIT, present, future, "no change is prepared");
-    assertRefused(Command.FINISH, present, future, "");
-    assertDone(present, future, Command.PREPARE);
-    assertRefused(Command.FINISH, present, future, "run redlock resize commit first");
-  }
 }

@@ -116,7 +116,7 @@ final class Cli {
         : where + " has characters that this locale cannot express: set LC_ALL=C.UTF-8";
   }
 
-  private static CommandLine commandLine(Console console) {
+  static CommandLine commandLine(Console console) {
     CommandLine commandLine = new CommandLine(new Cli(console)).addSubcommand(new Exec(console));
     String packaged = Cli.class.getPackage().getImplementationVersion();
     String version = "redlock " + (packaged == null ? "unpackaged" : packaged);
