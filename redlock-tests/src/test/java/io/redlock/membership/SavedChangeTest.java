@@ -117,7 +117,9 @@ class SavedChangeTest extends OperatedMasters {
     assertRefused(Command.ABORT, list(0), list(1), "run redlock resize commit");
     assertRefused(Command.PREPARE, list(0), list(1), "run redlock resize commit");
     assertRefused(Command.COMMIT, list(0), list(1), "run redlock resize finish");
-    assertDone(list(0), list(1), Command.FINISH);
+    assertFalse(resize(Command.FINISH, list(0), list(1)), this::said);
+    assertTrue(said().contains("redlock adopt " + name(1)), this::said);
+    assertTrue(settings(list(1)).adopt().isComplete());
     awaitLease(client(list(1)));
   }
 

@@ -189,6 +189,9 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     if (!use.isEmpty()) {
       return use;
     }
+    if (node.isOf(set) && node.shown().serves().isNobody()) {
+      return Membership.LEFT;
+    }
     if (quorum.isJoint() || node.isOf(set) && !node.shown().serves().equals(Served.of(set.id()))) {
       return membership.advice(master.index()) instanceof Membership.Advice.Refuse refuse
           ? refuse.reason()

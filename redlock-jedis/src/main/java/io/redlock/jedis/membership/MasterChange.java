@@ -108,7 +108,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
     }
 
     private boolean hasLeft() {
-      return role == Role.LEAVING && serves != null && serves.isNobody() && shows != null;
+      return role == Role.LEAVING && shows != null && shows.isNobody();
     }
 
     /** Returns true if prepare has yet to let it serve clients that move. */
@@ -229,6 +229,15 @@ public record MasterChange(String present, String future, long leaseMillis) {
   /** Returns true if a master shows that finish was begun. */
   private boolean isEnding(Master master) {
     return master.hasLeft() || isFinished(master);
+  }
+
+  /** Returns true if no future master shows that it serves anybody of the change. */
+  boolean isLost(List<Master> masters) {
+    return !any(
+        masters,
+        each ->
+            each.isFuture()
+                && (each.serves != null || each.shows != null && !each.shows.isNobody()));
   }
 
   /** Returns true if clients of the future masters are or were served. */

@@ -78,6 +78,11 @@ public record Resize(
     if (!(step instanceof Step.Let let)) {
       return step;
     }
+    // Another change of the future masters may have followed.
+    if (let.serves().equals(Served.of(sets.future.id())) && change.isLost(states)) {
+      throw new Stopped(
+          "no future master has a mark: run " + rules.command("adopt", sets.future.names()));
+    }
     if (prepares) {
       requireSameTerms(all, sets.present);
     }
