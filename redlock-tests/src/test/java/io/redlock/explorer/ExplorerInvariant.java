@@ -23,7 +23,8 @@ enum ExplorerInvariant {
   I26("no master votes, and neither the clients nor what operators are told change that", false),
   I27("a master abstains for less than a lease may last that it may have forgotten", false),
   I28("a reader is refused where no writer has come", false),
-  I29("a node keeps an entry or a shared key for longer than its owner asked", false);
+  I29("a node keeps an entry or a shared key for longer than its owner asked", false),
+  I30("a client is served before and after a command, and not during it", false);
 
   final String broken;
   final boolean needsTime;

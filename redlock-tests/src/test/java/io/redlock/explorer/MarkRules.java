@@ -194,6 +194,11 @@ final class MarkRules {
     return clients;
   }
 
+  /** Returns true if a client that hears of all its nodes has a quorum. */
+  boolean serves(int client, MarkWorld world) {
+    return scope.clients.get(client).ofAll().isReachedBy(look(client, world).votes);
+  }
+
   /** Returns true if this client has a quorum; some client, if it is −1. */
   boolean isGood(MarkWorld world, int client) {
     return client < 0 ? withQuorum(world) != 0 : (withQuorum(world) & 1 << client) != 0;

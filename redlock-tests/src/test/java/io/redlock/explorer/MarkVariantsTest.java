@@ -47,14 +47,18 @@ class MarkVariantsTest {
       new VariantTable("marks", "states", MarkVariantsTest.class);
 
   @ParameterizedTest
-  @MethodSource("variants")
+  @MethodSource({"unsafe", "unserving"})
   void brokenRuleIsNoticed(MarkScope scope) {
-    MarkExplorer.search(scope.withoutWayOut(), MOST_STATES).assertNoticed(TABLE);
+    MarkExplorer.search(scope, MOST_STATES).assertNoticed(TABLE);
   }
 
   @AfterAll
   static void finishTable() throws IOException {
-    TABLE.finish(variants().count());
+    TABLE.finish(variants().count() + unserving().count());
+  }
+
+  static Stream<MarkScope> unsafe() {
+    return variants().map(MarkScope::withoutWayOut);
   }
 
   private static MarkScope grown(MarkScope scope) {
@@ -144,6 +148,22 @@ class MarkVariantsTest {
       seen = seen.seeing(i, mark -> mark.contains(" founding ") && !mark.endsWith(own) ? "" : mark);
     }
     return seen;
+  }
+
+  static Stream<MarkScope> unserving() {
+    return Stream.of(
+        new MarkScope("31E an abort bars a master by serving nobody but clients that move", 3)
+            .changing(range(1, 2), range(1, 3), Command.PREPARE, Command.ABORT)
+            .doing(
+                next ->
+                    next.marking(
+                        mark ->
+                            mark.serves().includes("-abort-")
+                                ? mark.serving(
+                                    new Served(mark.serves().text().replace("|p|", "|")),
+                                    mark.agreement())
+                                : mark))
+            .commands(2));
   }
 
   static Stream<MarkScope> variants() {
