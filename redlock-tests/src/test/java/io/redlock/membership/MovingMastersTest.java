@@ -23,7 +23,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -292,38 +291,6 @@ class MovingMastersTest extends OperatedMasters {
     assertTrue(resize(Command.COMMIT, present, future, out));
     assertEquals(false, wasHeld.get());
     extending.join();
-  }
-
-  @ParameterizedTest(name = "{0}")
-  @MethodSource("changes")
-  void commandThatIsInterruptedAnywhereIsTypedAgain(
-      String name, int leaving, int staying, int joining) throws Exception {
-    start(leaving, staying, joining);
-    AtomicBoolean hasWaited = new AtomicBoolean();
-    for (Command command : List.of(Command.PREPARE, Command.COMMIT, Command.FINISH)) {
-      int runs = 1;
-      while (!isDone(command, hasWaited)) {
-        runs++;
-        assertTrue(runs < 20, command + " does not end: " + served());
-      }
-    }
-    List<String> served = served();
-    assertEquals(leaving, served.stream().filter("|"::equals).count(), served::toString);
-    awaitLease(moved());
-  }
-
-  /** Runs a command until its first write, or its first wait. */
-  private boolean isDone(Command command, AtomicBoolean hasWaited) {
-    PrintStream out =
-        heardBy(
-            line -> {
-              if (line.contains(" serves ")
-                  || line.startsWith("waiting") && !hasWaited.getAndSet(true)) {
-                Thread.currentThread().interrupt();
-              }
-            });
-    boolean isDone = resize(command, present, future, out);
-    return !Thread.interrupted() && isDone;
   }
 
   @Test
