@@ -24,7 +24,7 @@ enum ExplorerInvariant {
   I27("a master abstains for less than a lease may last that it may have forgotten", false),
   I28("a reader is refused where no writer has come", false),
   I29("a node keeps an entry or a shared key for longer than its owner asked", false),
-  I30("a client is served before and after a command, and not during it", false);
+  I31("a client is served before and after a command, and not during it", false);
 
   final String broken;
   final boolean needsTime;

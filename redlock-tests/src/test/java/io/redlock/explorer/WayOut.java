@@ -310,7 +310,7 @@ final class WayOut {
         List<Boolean> served = worlds.stream().map(each -> rules.serves(client, each)).toList();
         if (served.get(0) && served.get(served.size() - 1) && served.contains(false)) {
           throw new Violated(
-              ExplorerInvariant.I30, scope.clients.get(client).name() + " by " + typed);
+              ExplorerInvariant.I31, scope.clients.get(client).name() + " by " + typed);
         }
       }
     }
