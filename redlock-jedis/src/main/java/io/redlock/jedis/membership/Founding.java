@@ -64,7 +64,8 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
       return known.save(
           masters.stream()
               .filter(each -> each.audit() != null && !isNew)
-              .filter(each -> known.written().containsKey(each.index()))
+              .filter(
+                  each -> known.written().containsKey(each.index()) || named.contains(each.name()))
               .toList(),
           new Step.Done("", Audited.bits(members)));
     }

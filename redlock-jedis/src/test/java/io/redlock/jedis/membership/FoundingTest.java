@@ -22,11 +22,15 @@ class FoundingTest {
       IntStream.range(0, 3).mapToObj(i -> new AuditedMaster("run" + i, "repl" + i)).toList();
 
   private Step next() {
+    return next(NEW);
+  }
+
+  private Step next(Founding founding) {
     List<Membership.Node> nodes =
         IntStream.range(0, 3)
             .mapToObj(i -> Membership.Node.of("m" + i, masters.get(i).audit(NOW_MILLIS * 1_000)))
             .toList();
-    return NEW.next(Marks.read(nodes), Marks.knowing(Progress.NONE, 3));
+    return founding.next(Marks.read(nodes), Marks.knowing(Progress.NONE, 3));
   }
 
   private void write(Step step, int... late) {
@@ -55,5 +59,14 @@ class FoundingTest {
     masters.get(1).birth = "";
     masters.get(2).birth = "";
     assertEquals(Set.of(0), assertInstanceOf(Step.Refuse.class, next()).reasons().keySet());
+  }
+
+  @Test
+  void markThatWasReplacedIsOnDiskThoughTheRunThatWroteItWasCutOff() {
+    write(next());
+    write(next());
+    Waiver waiver = new Waiver(Set.of(), Map.of("m1", "other"));
+    assertEquals(
+        new Step.Save(1), next(new Founding(NEW.quorum(), Marks.GUARDED, false, waiver, "drawn")));
   }
 }
