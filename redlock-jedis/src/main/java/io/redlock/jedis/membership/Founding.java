@@ -183,8 +183,8 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
       return fault;
     }
     String written = known.written().getOrDefault(master.index(), audit.birth());
-    if (!written.equals(audit.birth()) && node.isValid()) {
-      return "its mark was changed meanwhile: run one command at a time";
+    if (!written.equals(audit.birth()) && (isNew || node.isValid())) {
+      return "its mark was changed or lost meanwhile: run the command again, and one at a time";
     }
     String use = isNew ? known.answer(Question.USE, master) : "";
     if (!use.isEmpty()) {

@@ -3,12 +3,14 @@ package io.redlock.jedis.membership;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import io.redlock.jedis.membership.Operation.Known;
 import io.redlock.jedis.membership.Operation.Progress;
 import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.spi.Quorum;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -21,6 +23,8 @@ class FoundingTest {
   private final List<AuditedMaster> masters =
       IntStream.range(0, 3).mapToObj(i -> new AuditedMaster("run" + i, "repl" + i)).toList();
 
+  private final Map<Integer, String> written = new TreeMap<>(); // by the run that goes on
+
   private Step next() {
     return next(NEW);
   }
@@ -30,7 +34,9 @@ class FoundingTest {
         IntStream.range(0, 3)
             .mapToObj(i -> Membership.Node.of("m" + i, masters.get(i).audit(NOW_MILLIS * 1_000)))
             .toList();
-    return founding.next(Marks.read(nodes), Marks.knowing(Progress.NONE, 3));
+    Known fresh = Marks.knowing(Progress.NONE, 3);
+    return founding.next(
+        Marks.read(nodes), new Known(Progress.NONE, written, fresh.answers(), Map.of()));
   }
 
   private void write(Step step, int... late) {
@@ -68,5 +74,15 @@ class FoundingTest {
     Waiver waiver = new Waiver(Set.of(), Map.of("m1", "other"));
     assertEquals(
         new Step.Save(1), next(new Founding(NEW.quorum(), Marks.GUARDED, false, waiver, "drawn")));
+  }
+
+  @Test
+  void masterThatRestartsEmptyMeanwhileIsNotNew() {
+    write(next());
+    IntStream.range(0, 3).forEach(i -> written.put(i, masters.get(i).birth));
+    assertInstanceOf(Step.Write.class, next());
+    masters.get(1).run = "other";
+    masters.get(1).birth = "";
+    assertEquals(Set.of(1), assertInstanceOf(Step.Refuse.class, next()).reasons().keySet());
   }
 }
