@@ -79,6 +79,10 @@ public record BirthMark(
                 Long.parseLong(matcher.group(9))));
   }
 
+  static boolean isOfAnotherVersion(String text) {
+    return OTHER_VERSION.matcher(text).matches();
+  }
+
   /** Returns why a text is no mark, and the fix. */
   public static String unreadable(String text) {
     Matcher version = OTHER_VERSION.matcher(text);
