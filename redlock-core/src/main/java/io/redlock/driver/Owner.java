@@ -60,7 +60,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   private volatile @Nullable Deadline lossTime; // written under this; of its lease
   private int resets; // nodes that were reset since it entered, as bits
 
-  private final @Nullable Pending[] pending; // of the release
+  private final @Nullable Pending[] pending; // of the release; used by its own steps only
   private NodeRequest.@Nullable Release release;
   private long releaseEndNanos; // when the wait for the result ends
   private int unbooked; // nodes whose answer to the release could not be recorded, as bits

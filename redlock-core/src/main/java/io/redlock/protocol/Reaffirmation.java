@@ -1,7 +1,7 @@
 package io.redlock.protocol;
 
 /**
- * Whether a quorum still holds a lease after a node was reset: the lease is extended until the
+ * The question if a quorum still holds a lease after a node was reset: it is extended until the
  * result is certain, at most {@link #MOST} times, after pauses that double. Then the owner gives
  * up, which is safe: a node that did not answer still holds what it held, or its own reset will be
  * noticed. Another reset begins anew. An immutable value.

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record Turn(Outcome outcome, @Nullable Attempted attempted) {
 
-  /** What came of the round. */
+  /** The outcome of the round. */
   public enum Outcome {
     /** It is not decided yet. */
     NOTHING,

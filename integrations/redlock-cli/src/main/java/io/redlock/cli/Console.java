@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * What surrounds a command: the process in a program, something else in a test.
+ * The surroundings of a command: the process in a program, something else in a test.
  *
  * @param environment the environment variables
  * @param in what the command reads

@@ -89,7 +89,7 @@ abstract class Deployment {
     boolean json;
   }
 
-  /** The masters that an operator vouches for. */
+  /** An operator's word about masters. */
   static class Missing {
 
     @Option(

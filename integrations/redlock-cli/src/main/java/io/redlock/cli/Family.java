@@ -58,14 +58,14 @@ final class Family {
     Process start(ProcessBuilder builder) throws IOException;
   }
 
-  /** What a look found: all members, perhaps not all, or that it could not see. */
+  /** The outcome of a look: all members, perhaps not all, or nothing could be seen. */
   private enum Sight {
     CERTAIN,
     PASSING,
     NONE
   }
 
-  /** What the system reports about a process. */
+  /** The system's report about a process. */
   private record Stat(
       long pid, char state, long parent, long group, long session, long flags, long start) {
 
@@ -159,7 +159,7 @@ final class Family {
     builder.environment().putAll(lease);
     List<String> command = builder.command();
     boolean hasSession = hasSessions() && isProgram(command.get(0));
-    if (hasSession) { // it takes the place of the program that starts the session
+    if (hasSession) { // the program that starts it becomes the command
       builder.command(Stream.concat(Stream.of(SESSION_STARTER), command.stream()).toList());
     }
     try {

@@ -17,8 +17,8 @@ import jdk.jfr.Timespan;
 
 /**
  * Records acquires, extensions, ends of leases, states and resets of masters with the Flight
- * Recorder. The time of an event is when the listener was told; how long something took is a field.
- * While no recording runs, nothing is written.
+ * Recorder. An event has the time at which the listener was notified, and a field for a duration.
+ * While no recording runs, nothing is written. Thread-safe.
  */
 public final class FlightRecorderListener implements RedlockListener {
 
