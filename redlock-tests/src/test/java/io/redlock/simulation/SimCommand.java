@@ -139,8 +139,9 @@ record SimCommand(
     Known known(Script script) {
       int last = all.size() - 1;
       return switch (script) {
-        case EXTEND, SHARED_EXTEND -> new Known(all.get(last - 1), all.get(last));
-        case GRANT, FAIR_GRANT, SHARED_GRANT, INSPECT, LOOK -> new Known(all.get(last), "");
+        case EXTEND, SHARED_EXTEND, GRANT, FAIR_GRANT, SHARED_GRANT ->
+            new Known(all.get(last - 1), all.get(last));
+        case INSPECT, LOOK -> new Known(all.get(last), "");
         default -> Known.NOTHING;
       };
     }

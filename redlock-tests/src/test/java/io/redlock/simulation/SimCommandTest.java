@@ -103,7 +103,8 @@ class SimCommandTest {
     boolean isGuarded =
         !(request instanceof Release || request instanceof RemoveTicket || request instanceof Free);
     assertEquals(isGuarded ? "the mark" : "", command.known().birth(), request::toString);
-    assertEquals(request instanceof Extend ? "|3|" : "", command.known().served());
+    boolean isForServed = request instanceof Extend || request instanceof Grant;
+    assertEquals(isForServed ? "|3|" : "", command.known().served());
     SimCommand byText = SimCommand.of(new ScriptCommand().byText(ENCODER.encode(request), GUARD));
     assertEquals(command.request(), byText.request());
     assertEquals(command.script(), byText.script());

@@ -192,7 +192,7 @@ public record BirthMark(
 
   /** Returns the text after the time of the first sight. */
   public String tail() {
-    return rest() + agreement.text();
+    return rest() + serves + " " + agreement.text();
   }
 
   private String rest() {
@@ -203,12 +203,13 @@ public record BirthMark(
         + agreement.maxTtlMillis()
         + " "
         + agreement.abstentionMillis()
-        + " "
-        + serves
         + " ";
   }
 
-  /** Returns the begin of the text, without the members: what grants and joins carry (N3). */
+  /**
+   * Returns the begin of the text, without the clients that the node serves: what grants and joins
+   * carry (N3). Nothing else in it changes while masters change, so no client loses a turn.
+   */
   public String guard() {
     return head() + firstSeenMillis + rest();
   }
@@ -216,6 +217,6 @@ public record BirthMark(
   /** Returns the text that the node stores. */
   @Override
   public String toString() {
-    return guard() + agreement.text();
+    return head() + firstSeenMillis + tail();
   }
 }

@@ -167,7 +167,7 @@ public final class NodeTrust {
     warned = warning == null ? "" : warning;
   }
 
-  /** Returns the part of a mark without which a node refuses extends; empty if none is needed. */
+  /** Returns the part of a mark without which a node grants and extends nothing; empty for none. */
   public String served() {
     String label = peers.label();
     return rules.guarded() ? Served.part(label.isEmpty() ? "?" : label) : "";

@@ -3,9 +3,10 @@ package io.redlock.jedis.scripts;
 /**
  * The last arguments of a guarded script, which differ from node to node.
  *
- * @param birth the birth mark that a node must have to lock a name; empty if it does not matter
- * @param served the part of the birth mark without which a node extends nothing; empty if it does
- *     not matter
+ * @param birth the beginning of the birth mark that a node must have to lock a name; empty if it
+ *     does not matter
+ * @param served the part of the birth mark without which a node locks and extends nothing; empty if
+ *     it does not matter
  */
 public record Guard(Argument birth, Argument served) {
 

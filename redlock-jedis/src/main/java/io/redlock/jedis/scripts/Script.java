@@ -20,12 +20,12 @@ public enum Script {
   /** Locks names unless one is held. */
   GRANT(
       "lock fence",
-      "value token ttl retention skew reported birth",
+      "value token ttl retention skew reported birth served",
       "GRANT HELD STALE CLOCK FAR ABSTAIN"),
   /** Does the same for a waiter in a queue. */
   FAIR_GRANT(
       "lock fence queue ends",
-      "value token ttl retention skew reported waiter ticket life birth",
+      "value token ttl retention skew reported waiter ticket life birth served",
       "GRANT HELD STALE WAIT CLOCK FAR ABSTAIN"),
   /** Extends a lease. */
   EXTEND(
@@ -40,7 +40,7 @@ public enum Script {
   /** Lets a reader in. */
   SHARED_GRANT(
       "lock fence queue ends readers floor",
-      "owner token ttl retention skew reported waiter ticket life sent birth",
+      "owner token ttl retention skew reported waiter ticket life sent birth served",
       "GRANT HELD STALE WAIT CLOCK FAR ABSTAIN"),
   /** Extends the lease of a reader. */
   SHARED_EXTEND(

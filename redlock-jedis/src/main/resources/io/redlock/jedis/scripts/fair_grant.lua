@@ -3,13 +3,13 @@
 -- then the birth mark.
 -- ARGV: value (owner@T), T, ttl (ms), retention (ms), skew (us), the highest counter that a node has
 -- reported to the owner (0 = none), waiter, ticket (us), life of the ticket (ms, 0 = no ticket),
--- birth ('' = no guard).
+-- birth and served (see extend.lua).
 -- Returns: what grant.lua returns | WAIT T, the rest of the first ticket's life (ms)
 -- The lock is written last: a denied command leaves no lock behind, and leaves a ticket only if the
 -- ticket can be removed.
 local call = redis.call
 local lock, fence, queue, ends, mark = unpack(KEYS)
-local value, T, ttl, retention, skew, reported, waiter, ticket, life, birth = unpack(ARGV)
+local value, T, ttl, retention, skew, reported, waiter, ticket, life, birth, served = unpack(ARGV)
 
 -- INSERT may_grant.lua
 local nowMillis = math.floor(now / 1000)

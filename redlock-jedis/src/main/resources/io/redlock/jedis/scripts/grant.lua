@@ -1,7 +1,8 @@
 -- Locks every name for one owner, or none of them.
 -- KEYS: lock and fence of each name in turn; then the birth mark.
 -- ARGV: value, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
--- to the owner (0 = none), birth ('' = no guard). The value is owner@T: what the lock becomes.
+-- to the owner (0 = none), birth and served (see extend.lua). The value is owner@T: what the lock
+-- becomes.
 -- Returns: GRANT T c | HELD T pttl holder c | STALE T c | CLOCK T now | FAR T number | ABSTAIN T; the
 -- number is that of the name whose counter is too far ahead of the clock to be followed. c is the
 -- highest counter, with GRANT as it was before (P2; 0 = none).
@@ -9,7 +10,7 @@
 -- at little cost, to compare them.
 -- The locks are written last, so that a denied command leaves only counters behind.
 local call = redis.call
-local value, T, ttl, retention, skew, reported, birth = unpack(ARGV)
+local value, T, ttl, retention, skew, reported, birth, served = unpack(ARGV)
 local last, mark = #KEYS - 1, KEYS[#KEYS]
 
 -- INSERT may_grant.lua

@@ -1,6 +1,7 @@
--- Answers if the node does not vote, or the token does not fit its clock; else sets token, time, now.
--- N2, N3
-if birth ~= '' and string.find(call('GET', mark) or '', birth, 1, true) ~= 1 then
+-- Answers if the node does not vote for it, or the token does not fit its clock; else sets token, time, now.
+-- N2, N3, N8
+local its = (birth ~= '' or served ~= '') and (call('GET', mark) or '')
+if its and not (string.find(its, birth, 1, true) == 1 and string.find(its, served, 1, true)) then
   return 'ABSTAIN ' .. T
 end
 

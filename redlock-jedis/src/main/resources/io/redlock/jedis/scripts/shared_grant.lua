@@ -4,12 +4,13 @@
 -- counter, and the token that a reader must be above while that is the counter); the birth mark.
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
 -- to the owner (0 = none), waiter, ticket (us), life of the ticket (ms, 0 = no ticket), sent (us),
--- birth ('' = no guard).
+-- birth and served (see extend.lua).
 -- Returns: what fair_grant.lua returns.
 -- The lock is written last: without it entries count nothing, so a denied command leaves none.
 local call = redis.call
 local lock, fence, queue, ends, readers, floor, mark = unpack(KEYS)
-local owner, T, ttl, retention, skew, reported, waiter, ticket, life, sent, birth = unpack(ARGV)
+local owner, T, ttl, retention, skew, reported, waiter, ticket, life, sent, birth, served =
+  unpack(ARGV)
 
 -- INSERT may_grant.lua
 -- E2

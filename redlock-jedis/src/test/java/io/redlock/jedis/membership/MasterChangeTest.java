@@ -2,6 +2,7 @@ package io.redlock.jedis.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
@@ -51,6 +52,13 @@ class MasterChangeTest {
         new TermsChange(Quorum.of(3), Marks.GUARDED, Set.of(), false)
             .next(read("a b c", OptionalLong.of(4_001)), NOTHING_DONE);
     assertEquals("+5", assertInstanceOf(Step.Write.class, step).marks().get(2).firstSeen());
+  }
+
+  @Test
+  void markThatServesOthersTooIsTheSameToAGrant() {
+    BirthMark before = Marks.founded("run", "repl", 0, true, List.of("a", "b", "c"));
+    BirthMark after = before.serving(Served.of("k7f2", "k7f2>m3d9"), before.agreement());
+    assertTrue(after.toString().startsWith(before.guard()), before::guard);
   }
 
   private static final Known NOTHING_DONE = Marks.knowing(Operation.Progress.NONE, 4);

@@ -58,7 +58,7 @@ class RequestEncoderTest {
   @Test
   void grantNamesItsKeysAndTermsAndCarriesTheBirthMark() {
     assertWords(
-        "5 a redlock:fence:a b redlock:fence:b redlock:birth me@17 17 3000 600000 2000000 5 birth",
+        "5 a redlock:fence:a b redlock:fence:b redlock:birth me@17 17 3000 600000 2000000 5 birth |3|",
         Script.GRANT,
         new Grant(List.of("a", "b"), "me", 17, 5, 3_000, null, 0));
   }
@@ -69,7 +69,7 @@ class RequestEncoderTest {
         "5 a redlock:fence:a redlock:queue:a redlock:ends:a redlock:birth me@17 17 3000 600000"
             + " 2000000 0 "
             + TICKET.waiter()
-            + " 8 9 birth",
+            + " 8 9 birth |3|",
         Script.FAIR_GRANT,
         new Grant(List.of("a"), "me", 17, 0, 3_000, TICKET, 0));
   }
@@ -109,12 +109,12 @@ class RequestEncoderTest {
   void readersAreNamedWithoutTheirToken() {
     assertWords(
         "7 a redlock:fence:a redlock:queue:a redlock:ends:a redlock:readers:a redlock:floor:a"
-            + " redlock:birth me 17 3000 600000 2000000 5  0 0 18 birth",
+            + " redlock:birth me 17 3000 600000 2000000 5  0 0 18 birth |3|",
         Script.SHARED_GRANT,
         new Grant(List.of("a"), "me", 17, 5, 3_000, null, 18));
     assertWords(
         "7 a redlock:fence:a redlock:queue:a redlock:ends:a redlock:readers:a redlock:floor:a"
-            + " redlock:birth me 17 3000 600000 2000000 5 client:07 8 9 18 birth",
+            + " redlock:birth me 17 3000 600000 2000000 5 client:07 8 9 18 birth |3|",
         Script.SHARED_GRANT,
         new Grant(List.of("a"), "me", 17, 5, 3_000, new Ticket("client", 7, 8, 9, true), 18));
     assertWords(
@@ -166,7 +166,7 @@ class RequestEncoderTest {
     encoder.encode(new Grant(List.of("a"), "me", 17 + 64, 3_000));
     for (String owner : List.of("me", "you")) {
       assertWords(
-          "3 a redlock:fence:a redlock:birth " + owner + "@17 17 3000 600000 2000000 0 birth",
+          "3 a redlock:fence:a redlock:birth " + owner + "@17 17 3000 600000 2000000 0 birth |3|",
           Script.GRANT,
           new Grant(List.of("a"), owner, 17, 3_000));
     }

@@ -51,7 +51,7 @@ class ScriptCommandTest {
     assertEquals(List.of("9"), arguments(command.bySha(call(Script.RELEASE, "9"), GUARD)));
     assertEquals(
         List.of("1", "b", "c", "birth"),
-        arguments(command.byText(call(Script.GRANT, "1", "b", "c"), GUARD)));
+        arguments(command.byText(call(Script.INSPECT, "1", "b", "c"), GUARD)));
     assertEquals(List.of("9"), arguments(command.byText(call(Script.RELEASE, "9"), GUARD)));
   }
 

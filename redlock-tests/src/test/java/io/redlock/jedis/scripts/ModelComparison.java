@@ -201,7 +201,9 @@ final class ModelComparison {
       boolean knowsBirth = random.percent(80);
       String birth = !knowsBirth ? "another" : random.oneOf(BIRTH, KNOWN, "", "");
       Invocation invocation = encoder.encode(request);
-      boolean isServed = !(request instanceof NodeRequest.Extend) || random.percent(90);
+      boolean isForServed =
+          request instanceof NodeRequest.Extend || request instanceof NodeRequest.Grant;
+      boolean isServed = !isForServed || random.percent(90);
       boolean isGuarded = !isServed || !birth.isEmpty(); // an unguarded client names neither
       String served = !isServed ? "|m3|" : isGuarded ? "|k7>m3|" : "";
       Guard guard = new Guard(Argument.of(birth), Argument.of(served));
