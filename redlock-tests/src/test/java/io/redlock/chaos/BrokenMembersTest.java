@@ -206,11 +206,7 @@ class BrokenMembersTest {
     boolean isDone =
         scene
             .operatorSettings()
-            .resize(
-                command,
-                new Word(List.of(), List.of(), Map.of(), true),
-                Duration.ofMillis(50),
-                out);
+            .resize(command, new Word(List.of(), List.of(), Map.of(), true), out);
     return !Thread.interrupted() && isDone;
   }
 

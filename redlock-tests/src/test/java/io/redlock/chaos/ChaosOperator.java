@@ -26,9 +26,6 @@ import java.util.regex.Pattern;
  */
 final class ChaosOperator {
 
-  /** Longer than it takes a client that works to hear of a new mark, and to audit the master. */
-  private static final Duration SETTLE = Duration.ofMillis(100);
-
   /** Reached only where a command can never succeed. */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -143,7 +140,7 @@ final class ChaosOperator {
       boolean isDone =
           deployment
               .operatorSettings()
-              .resize(command, new Word(List.of(), List.of(), Map.of(), true), SETTLE, this);
+              .resize(command, new Word(List.of(), List.of(), Map.of(), true), this);
       isInterrupted |= Thread.interrupted();
       deployment.journal.note(
           "operator resize command=%s from=%s done=%s lines=%s",

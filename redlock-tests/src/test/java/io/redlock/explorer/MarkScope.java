@@ -531,23 +531,25 @@ class MarkScope {
         step = Step.refuse(-1, "interrupted");
       }
     }
-    return doing.apply(new Next(step, after(sight.progress, step, sight.audits)));
+    return doing.apply(new Next(step, sight.progress.after(step, shown(step, sight.audits))));
   }
 
-  private static Progress after(Progress before, Step step, List<NodeAudit> audits) {
-    Progress progress = before;
-    if (step instanceof Step.Wait wait) {
-      progress = before.waited(wait);
-    } else if (step instanceof Step.Save save) {
-      progress = before.saved(save.master(), audits.get(save.master()).birth());
+  /** Returns the marks that masters show after a step that is about them. */
+  private static Map<Integer, String> shown(Step step, List<NodeAudit> audits) {
+    Map<Integer, String> shown = new TreeMap<>();
+    if (step instanceof Step.Save) {
+      audits.forEach(audit -> shown.put(shown.size(), audit.birth()));
     } else if (step instanceof Step.Write write) {
-      for (int master : write.marks().keySet()) {
-        BirthMark mark = write.marks().get(master).mark();
-        BirthMark dated = mark.dated(Math.max(0, mark.firstSeenMillis())); // 0: now
-        progress = progress.wrote(write, master, dated.toString());
-      }
+      write
+          .marks()
+          .forEach(
+              (master, refresh) -> {
+                BirthMark mark = refresh.mark();
+                BirthMark dated = mark.dated(Math.max(0, mark.firstSeenMillis())); // 0: now
+                shown.put(master, dated.toString());
+              });
     }
-    return progress;
+    return shown;
   }
 
   /** Returns the same step with other marks. */
@@ -612,7 +614,7 @@ class MarkScope {
     for (Question question : Question.values()) {
       answers.put(question, nothing);
     }
-    return operation.next(found, new Known(progress, Map.of(), answers, beside));
+    return operation.next(found, new Known(progress, Map.of(), Map.of(), answers, beside));
   }
 
   @Override

@@ -501,9 +501,11 @@ record MarkWorld(
       sink.found(
           () -> who + " marks " + MarkScope.name(mark.node) + ": " + mark.mark,
           scope.delays ? goesOn.sending(sender, mark) : goesOn.node(mark.node, mark.mark));
-    } else if (next.step() instanceof Step.Save save) {
-      int node = its.list().get(save.master());
-      sink.found(() -> who + " has on disk what is on " + MarkScope.name(node), goesOn.saved(node));
+    } else if (next.step() instanceof Step.Save) {
+      for (int node : its.list()) {
+        goesOn = goesOn.saved(node);
+      }
+      sink.found(() -> who + " has on disk what is on its masters", goesOn);
     } else if (!(next.step() instanceof Step.Wait)) {
       if (next.step() instanceof Step.Done) {
         rules.checkDone(its, now.job, nodes);

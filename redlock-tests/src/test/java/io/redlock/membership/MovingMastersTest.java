@@ -249,7 +249,7 @@ class MovingMastersTest extends OperatedMasters {
     awaitLease(old);
     assertDone(present, future, Command.PREPARE);
     DeploymentSettings operator = operator(present, future);
-    assertFalse(operator.resize(Command.COMMIT, Word.NONE, SETTLE, saying()));
+    assertFalse(operator.resize(Command.COMMIT, Word.NONE, saying()));
     assertStarts("connected without movingTo, as CLIENT LIST shows: ", said());
     awaitLease(old);
     assertDone(present, future, Command.COMMIT);
@@ -344,7 +344,7 @@ class MovingMastersTest extends OperatedMasters {
     String id = mark(3).split("\\|")[1];
     assertRefused(Command.PREPARE, present, future, "add --replace " + name(3) + "=" + id);
     Word word = new Word(List.of(), List.of(), Map.of(name(3), id), false);
-    assertTrue(operator(present, future).resize(Command.PREPARE, word, SETTLE, saying()));
+    assertTrue(operator(present, future).resize(Command.PREPARE, word, saying()));
   }
 
   @Test

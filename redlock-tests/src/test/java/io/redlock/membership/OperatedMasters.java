@@ -28,7 +28,6 @@ import org.junit.jupiter.api.AfterEach;
 abstract class OperatedMasters {
 
   static final Duration PATIENCE = Duration.ofMinutes(1);
-  static final Duration SETTLE = Duration.ofMillis(20);
 
   final List<Redlock> clients = new ArrayList<>();
   final ByteArrayOutputStream said = new ByteArrayOutputStream(); // by the last command
@@ -119,7 +118,7 @@ abstract class OperatedMasters {
   final boolean resize(
       Command command, String present, String future, PrintStream out, String... without) {
     Word word = new Word(List.of(without), List.of(), Map.of(), true);
-    return operator(present, future).resize(command, word, SETTLE, out);
+    return operator(present, future).resize(command, word, out);
   }
 
   final boolean resize(Command command, String present, String future, String... without) {

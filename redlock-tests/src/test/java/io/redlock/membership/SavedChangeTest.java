@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import io.redlock.AcquireResult.Outcome;
 import io.redlock.Lease;
 import io.redlock.Redlock;
+import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
@@ -19,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
@@ -179,6 +181,15 @@ class SavedChangeTest extends OperatedMasters {
     start(2, of(0), "--rename-command", "BGSAVE", "");
     assertDone(list(0), list(1), Command.PREPARE);
     assertSavedAfter("type BGSAVE there", () -> servers.forEach(server -> server.command("SAVE")));
+  }
+
+  @Test
+  void masterOfWhichTheOperatorSaysSoIsNotSaved() throws Exception {
+    start(2, of(0), "--rename-command", "BGSAVE", "");
+    assertDone(list(0), list(1), Command.PREPARE);
+    Word word = new Word(List.of(), List.of(name(0), name(1)), Map.of(), true);
+    assertTrue(operator(list(0), list(1)).resize(Command.COMMIT, word, saying()), this::said);
+    assertFalse(said().contains("BGSAVE"), this::said);
   }
 
   @Test

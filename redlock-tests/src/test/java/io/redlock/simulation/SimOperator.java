@@ -33,9 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SimOperator {
 
-  /** Longer than it takes a client that works to hear of a new mark, and to audit the master. */
-  private static final Duration SETTLE = Duration.ofMillis(300);
-
+  private static final long SLOWEST_STEP_MILLIS = 300;
   private static final long AGAIN_NANOS = 400 * SimPlan.MILLI;
   private static final int INTERRUPTED_PERCENT = 5;
 
@@ -163,7 +161,6 @@ final class SimOperator {
             plan.maxTtl(),
             plan.driftPartsPerMillion,
             plan.skewMicros,
-            SETTLE,
             new Clocks(),
             ids,
             out);
@@ -173,8 +170,10 @@ final class SimOperator {
   private void step(Command command, SteppedResize resize, Runnable then) {
     Optional<Duration> pause = resize.step();
     if (pause.isPresent() && !random.percent(INTERRUPTED_PERCENT)) {
+      long tookNanos = random.between(1, SLOWEST_STEP_MILLIS) * SimPlan.MILLI;
       world.after(
-          parts.operatorPause.apply(pause.get()).toNanos(), () -> step(command, resize, then));
+          tookNanos + parts.operatorPause.apply(pause.get()).toNanos(),
+          () -> step(command, resize, then));
     } else if (resize.hasSucceeded()) {
       then.run();
     } else {

@@ -54,9 +54,6 @@ final class Cli {
   /** What Java puts in place of a character that it cannot decode. */
   private static final char UNREADABLE = '\uFFFD';
 
-  /** The time between two masters of a change; clients audit each master once a second. */
-  private static final Duration SETTLE = Duration.ofMillis(1_500);
-
   /** Longer than for a service: a program is slow just after its start. */
   static final Duration LONGEST_NODE_TIMEOUT = Duration.ofMillis(500);
 
@@ -278,7 +275,7 @@ final class Cli {
           boolean forces) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settings(console));
-    boolean isDone = deployment.resize(command, missing.word(forces), SETTLE, console.out());
+    boolean isDone = deployment.resize(command, missing.word(forces), console.out());
     return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 

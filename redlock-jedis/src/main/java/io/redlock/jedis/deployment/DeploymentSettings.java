@@ -200,11 +200,7 @@ public final class DeploymentSettings {
 
   /** Runs a command to its end. An interrupt ends it early and stays set. */
   private OperatorCommand run(
-      String what,
-      Word word,
-      Duration settle,
-      Consumer<String> out,
-      BiFunction<Survey, Waiver, Operation> planned) {
+      String what, Word word, Consumer<String> out, BiFunction<Survey, Waiver, Operation> planned) {
     Set<String> gone = names("--without", word.without);
     Set<String> saved = names("--saved", word.saved);
     return apply(
@@ -229,7 +225,7 @@ public final class DeploymentSettings {
                   saved,
                   names -> audit(names, checked.settings));
           OperatorCommand command =
-              new OperatorCommand(planned.apply(checked.survey, waiver), probed, settle, out);
+              new OperatorCommand(planned.apply(checked.survey, waiver), probed, out);
           command.run();
           return command;
         });
@@ -263,7 +259,6 @@ public final class DeploymentSettings {
     return run(
             "cannot adopt",
             word,
-            Duration.ZERO,
             out,
             (survey, waiver) ->
                 new Founding(survey.quorum(), survey.rules(), isNew, waiver, newId()))
@@ -273,11 +268,10 @@ public final class DeploymentSettings {
   /**
    * Runs a command of a change of masters.
    *
-   * @param settle the time between two masters, in which clients audit the first again
    * @return true if nothing is left to do
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public boolean resize(MasterChange.Command command, Word word, Duration settle, PrintStream out) {
+  public boolean resize(MasterChange.Command command, Word word, PrintStream out) {
     if (future.isEmpty()) {
       misread.add("no future master is named: add --moving-to");
     }
@@ -285,7 +279,6 @@ public final class DeploymentSettings {
         run(
             "cannot resize",
             word,
-            settle,
             out::println,
             (survey, waiver) -> {
               String unmoved =
@@ -308,7 +301,6 @@ public final class DeploymentSettings {
         run(
             "cannot agree",
             word,
-            Duration.ZERO,
             out::println,
             (survey, waiver) ->
                 new TermsChange(survey.quorum(), survey.rules(), waiver.gone(), word.forces)),

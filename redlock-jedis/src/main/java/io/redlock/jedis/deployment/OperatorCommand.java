@@ -4,7 +4,6 @@ import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.AdoptReport.Outcome;
 import io.redlock.jedis.deployment.ChangedMasters.NoAnswer;
 import io.redlock.jedis.membership.Audited;
-import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.membership.Membership;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
@@ -14,10 +13,10 @@ import io.redlock.jedis.membership.Operation.Progress;
 import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.membership.Operation.Step;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -27,17 +26,16 @@ import org.jspecify.annotations.Nullable;
 /** A run of an operator's command, whose steps its {@link Operation} decides. */
 final class OperatorCommand {
 
-  private static final Duration DISK_PAUSE = Duration.ofMillis(500);
+  private static final Duration DISK_PAUSE = Duration.ofMillis(250);
 
-  /** A command writes a master three times at most, if nobody else does, and it answers in time. */
-  private static final int MOST_WRITES = 10;
+  /** The time between two lines that say what it waits for. */
+  private static final Duration SHOWN = Duration.ofSeconds(5);
 
   private final Operation operation;
   private final ChangedMasters masters;
-  private final Duration settle;
   private final Consumer<String> out;
 
-  private final Map<Integer, Integer> writes = new TreeMap<>(); // how often, by the master
+  private final Map<Integer, Integer> tries = new TreeMap<>();
   private final Map<Integer, String> written = new TreeMap<>();
   private final Map<Question, Map<Integer, String>> answers = new EnumMap<>(Question.class);
   private final Map<String, Membership.Node> beside = new TreeMap<>();
@@ -45,16 +43,16 @@ final class OperatorCommand {
   private Progress progress = Progress.NONE;
   private @Nullable Step end;
   private int unanswered = -1; // the master whose silence was the end
+  private Duration left = Duration.ZERO; // of a wait
+  private String until = ""; // of it
+  private Duration onDisks = Duration.ZERO; // the time for which it has waited for them
 
   /**
-   * @param settle the time after a write, in which clients audit the master again
-   * @param out takes a line of what it does
+   * @param out takes a line of what it does, and every few seconds of what it waits for
    */
-  OperatorCommand(
-      Operation operation, ChangedMasters masters, Duration settle, Consumer<String> out) {
+  OperatorCommand(Operation operation, ChangedMasters masters, Consumer<String> out) {
     this.operation = operation;
     this.masters = masters;
-    this.settle = settle;
     this.out = out;
   }
 
@@ -79,8 +77,11 @@ final class OperatorCommand {
 
   /** Performs the next step. Returns the pause before the one after it; empty at the end. */
   Optional<Duration> step() {
+    if (isWaiting()) {
+      return waiting();
+    }
     audits = masters.audit();
-    Step step = operation.next(audits, new Known(progress, written, answers, beside));
+    Step step = operation.next(audits, new Known(progress, written, tries, answers, beside));
     try {
       return perform(step);
     } catch (NoAnswer silent) {
@@ -94,34 +95,36 @@ final class OperatorCommand {
     return Optional.empty();
   }
 
+  /** Returns true if a wait is not over after the last pause. */
+  boolean isWaiting() {
+    return !left.isZero();
+  }
+
+  private Optional<Duration> waiting() {
+    out.accept(
+        "waiting for "
+            + left.plusMillis(999).toSeconds()
+            + "s, until every lease "
+            + until
+            + " has ended");
+    Duration part = left.compareTo(SHOWN) < 0 ? left : SHOWN;
+    left = left.minus(part);
+    return Optional.of(part);
+  }
+
   private Optional<Duration> perform(Step step) {
     if (step instanceof Step.Wait wait) {
-      out.accept(
-          "waiting for "
-              + wait.time().plusMillis(999).toSeconds()
-              + "s, until every lease "
-              + wait.until()
-              + " has ended");
-      progress = progress.waited(wait);
-      return Optional.of(wait.time());
+      progress = progress.after(wait, Map.of());
+      left = wait.time();
+      until = wait.until();
+      return waiting();
     } else if (step instanceof Step.Save save) {
-      NodeAudit audit = Objects.requireNonNull(audits.get(save.master()).audit());
-      if (!masters.isOnDisk(save.master(), audit, out)) {
-        return Optional.of(DISK_PAUSE);
-      }
-      progress = progress.saved(save.master(), audit.birth());
+      return save(save);
     } else if (step instanceof Step.Write write) {
       answers.remove(Question.KEY);
-      for (int master : write.marks().keySet()) {
-        if (writes.merge(master, 1, Integer::sum) > MOST_WRITES) {
-          return stop(
-              master,
-              "its mark is changed again and again, or it answers too slowly: run the command"
-                  + " again");
-        }
-        write(write, master);
-      }
-      return Optional.of(settle);
+      Map<Integer, String> shown = new TreeMap<>();
+      write.marks().forEach((master, mark) -> shown.put(master, write(write, master, mark)));
+      progress = progress.after(write, shown);
     } else if (step instanceof Step.Ask ask) {
       for (int master : ask.masters()) {
         answers
@@ -137,20 +140,43 @@ final class OperatorCommand {
     return Optional.of(Duration.ZERO);
   }
 
-  private void write(Step.Write write, int master) {
+  private Optional<Duration> save(Step.Save save) {
+    Map<Integer, String> saved = new TreeMap<>();
+    List<String> unsaved = new ArrayList<>();
+    for (Audited each : audits) {
+      NodeAudit audit = each.audit();
+      if (audit != null && !progress.isSaved(each)) {
+        if (masters.isOnDisk(each.index(), audit, out)) {
+          saved.put(each.index(), audit.birth());
+        } else {
+          unsaved.add(each.name());
+        }
+      }
+    }
+    progress = progress.after(save, saved);
+    if (unsaved.isEmpty()) {
+      return Optional.of(Duration.ZERO);
+    }
+    onDisks = onDisks.plus(DISK_PAUSE);
+    if (onDisks.toMillis() % SHOWN.toMillis() == 0) {
+      out.accept(
+          "waiting for the disks of " + unsaved + ", for " + onDisks.toSeconds() + "s so far");
+    }
+    return Optional.of(DISK_PAUSE);
+  }
+
+  /** Returns the mark that the master shows then. */
+  private String write(Step.Write write, int master, Refresh refresh) {
+    tries.merge(master, 1, Integer::sum);
     write.carries().forEach(from -> masters.carry(from, master, out));
-    Refresh refresh = Objects.requireNonNull(write.marks().get(master));
     String birth = masters.write(master, refresh).birth();
-    BirthMark mark = BirthMark.parse(birth);
-    // Else too much time has passed since it was read, or somebody else wrote: it is read again.
-    boolean isWritten = mark != null && mark.dated(0).equals(refresh.mark().dated(0));
-    progress = progress.wrote(write, master, isWritten ? birth : null);
-    if (isWritten) {
+    if (write.isDone(master, birth)) {
       written.put(master, birth);
       if (!write.told().isEmpty()) {
         out.accept(audits.get(master).name() + write.told());
       }
     }
+    return birth;
   }
 
   // What it says at the end.

@@ -61,12 +61,9 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     boolean isReplaced = members.stream().map(Audited::name).toList().containsAll(named);
     // A set that is founded on new masters replaces nothing, so nothing older can come back.
     if (quorum.isReachedBy(Audited.bits(members)) && isReplaced) {
-      return known.save(
-          masters.stream()
-              .filter(each -> each.audit() != null && !isNew)
-              .filter(
-                  each -> known.written().containsKey(each.index()) || named.contains(each.name()))
-              .toList(),
+      boolean mustSave = !isNew && !(known.written().isEmpty() && named.isEmpty());
+      return known.saved(
+          masters.stream().filter(each -> each.audit() != null && mustSave).toList(),
           new Step.Done("", Audited.bits(members)));
     }
     Optional<Step> ask =

@@ -277,7 +277,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
   }
 
   private static Step save(Master master) { // M6
-    return new Step.Save(master.index);
+    return new Step.Save();
   }
 
   // The commands.

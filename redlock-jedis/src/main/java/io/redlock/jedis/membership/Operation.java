@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -19,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * repeated.
  */
 public interface Operation {
+
+  /** A command writes a master three times at most, if nobody else does, and it answers in time. */
+  int MOST_TRIES = 10;
 
   /** A question to one master, beyond its audit. */
   enum Question {
@@ -50,8 +54,8 @@ public interface Operation {
      */
     record Wait(Duration time, String until, Map<Integer, String> marks) implements Step {}
 
-    /** Let a master have what it shows on disk. */
-    record Save(int master) implements Step {}
+    /** Let all masters that answer have on disk what they show, at the same time. */
+    record Save() implements Step {}
 
     /**
      * Write these marks, each unless another one was written meanwhile.
@@ -67,7 +71,18 @@ public interface Operation {
         boolean isWaitedFor,
         boolean isSaved,
         String told)
-        implements Step {}
+        implements Step {
+
+      /**
+       * Returns true if a master that shows this mark now has the one that was to be written.
+       * Otherwise too much time has passed since it was read, or somebody else wrote.
+       */
+      public boolean isDone(int master, String shown) {
+        BirthMark mark = BirthMark.parse(shown);
+        BirthMark meant = Objects.requireNonNull(marks.get(master)).mark();
+        return mark != null && mark.dated(0).equals(meant.dated(0));
+      }
+    }
 
     /**
      * Let a master serve these clients, if it still serves those that were read. {@link Resize}
@@ -118,38 +133,32 @@ public interface Operation {
       saved = Map.copyOf(saved);
     }
 
-    boolean isSaved(Audited master) {
+    /** Returns true if a master need not be saved. */
+    public boolean isSaved(Audited master) {
       NodeAudit audit = master.audit();
       return audit != null && audit.birth().equals(saved.get(master.index()));
     }
 
-    /** Returns the same after a wait. */
-    public Progress waited(Step.Wait wait) {
-      return new Progress(true, wait.marks, saved);
-    }
-
-    /** Returns the same when a master has this mark on disk. */
-    public Progress saved(int master, String mark) {
-      return new Progress(waited, marks, with(saved, master, mark));
-    }
-
-    /**
-     * Returns the same after a write.
-     *
-     * @param mark the mark that the master has now; null if another one was written meanwhile
-     */
-    public Progress wrote(Step.Write write, int master, @Nullable String mark) {
+    /** Returns the same after a step, when the masters that it is done on show these marks. */
+    public Progress after(Step step, Map<Integer, String> shown) {
+      if (step instanceof Step.Wait wait) {
+        return new Progress(true, wait.marks, saved);
+      }
+      Map<Integer, String> onDisk = new HashMap<>(saved);
+      if (!(step instanceof Step.Write write)) {
+        onDisk.putAll(shown);
+        return new Progress(waited, marks, onDisk);
+      }
       boolean goesOn = waited && write.isWaitedFor;
-      return new Progress(
-          goesOn,
-          !goesOn ? Map.of() : mark == null || marks.isEmpty() ? marks : with(marks, master, mark),
-          mark == null || !write.isSaved ? saved : with(saved, master, mark));
-    }
-
-    private static Map<Integer, String> with(Map<Integer, String> all, int master, String mark) {
-      Map<Integer, String> more = new HashMap<>(all);
-      more.put(master, mark);
-      return more;
+      Map<Integer, String> still = new HashMap<>(goesOn ? marks : Map.of());
+      shown.forEach(
+          (master, mark) -> {
+            if (write.isDone(master, mark)) {
+              still.computeIfPresent(master, (key, before) -> mark);
+              onDisk.compute(master, (key, before) -> write.isSaved ? mark : before);
+            }
+          });
+      return new Progress(goesOn, still, onDisk);
     }
   }
 
@@ -157,12 +166,14 @@ public interface Operation {
    * The knowledge of a run, besides what the masters show.
    *
    * @param written the marks that it wrote last, by the master
+   * @param tries how often it tried to write, by the master
    * @param answers by the question and the master
    * @param beside other masters that were read, by the name
    */
   record Known(
       Progress progress,
       Map<Integer, String> written,
+      Map<Integer, Integer> tries,
       Map<Question, Map<Integer, String>> answers,
       Map<String, Membership.Node> beside) {
 
@@ -178,11 +189,9 @@ public interface Operation {
       return unasked.isEmpty() ? Optional.empty() : Optional.of(new Step.Ask(question, unasked));
     }
 
-    /** Returns the step that lets the next of these have on disk what it shows, or the last one. */
-    Step save(List<Audited> masters, Step.Done last) { // M6
-      return new Rules<>(masters)
-          .on(each -> !progress.isSaved(each), each -> new Step.Save(each.index()))
-          .orElse(last);
+    /** Returns the step if all of these have on disk what they show; else that they get it. */
+    Step saved(List<Audited> masters, Step next) { // M6
+      return masters.stream().allMatch(progress::isSaved) ? next : new Step.Save();
     }
   }
 
@@ -236,7 +245,16 @@ public interface Operation {
    */
   default Step next(List<Audited> masters, Known known) {
     try {
-      return step(masters, known);
+      Step step = step(masters, known);
+      for (int master :
+          step instanceof Step.Write write ? write.marks.keySet() : Set.<Integer>of()) {
+        if (known.tries.getOrDefault(master, 0) >= MOST_TRIES) {
+          return Step.refuse(
+              master,
+              "its mark is changed again and again, or it answers too slowly: run the command again");
+        }
+      }
+      return step;
     } catch (Stopped stopped) {
       return stopped.step;
     }

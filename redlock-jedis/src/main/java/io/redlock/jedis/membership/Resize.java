@@ -70,7 +70,7 @@ public record Resize(
     if (sets == null) { // undone on all, if this run wrote, so no mark shows it any more
       return known.written().isEmpty()
           ? new Step.Done(NO_CHANGE, -1)
-          : known.save(all, new Step.Done(command.done, -1));
+          : known.saved(all, new Step.Done(command.done, -1));
     }
     MasterChange change = sets.change();
     List<Master> states = states(all, sets, known);

@@ -91,11 +91,7 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
       throw new Stopped(member, "it abstains: run the command again when it votes");
     }
     boolean isLonger = terms(member).maxTtlMillis() < wanted.maxTtlMillis();
-    return new Rules<>(members)
-        .on(
-            each -> isLonger && !known.progress().isSaved(each),
-            each -> new Step.Save(each.index())) // M6
-        .orElse(under(member, wanted, false, isLonger));
+    return known.saved(isLonger ? members : List.of(), under(member, wanted, false, isLonger));
   }
 
   private static Step under(Audited member, Agreement terms, boolean isLast, boolean isSaved) {

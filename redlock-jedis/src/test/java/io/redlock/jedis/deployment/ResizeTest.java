@@ -46,7 +46,6 @@ class ResizeTest {
 
   private static final long NOW_MILLIS = 1_700_000_000_000L;
   private static final TrustRules RULES = Marks.rules(true);
-  private static final Duration SETTLE = Duration.ofMillis(1);
   private static final Pattern DRAWN_ID = Pattern.compile("\\b(?=\\w*\\d)[0-9a-z]{12}\\b");
 
   @TestFactory
@@ -67,6 +66,7 @@ class ResizeTest {
     private final List<String> tried = new ArrayList<>();
     private final List<String> carried = new ArrayList<>();
     private final List<String> saved = new ArrayList<>();
+    private final Map<String, Integer> slow = new HashMap<>(); // by so many looks at their disks
     private Map<String, String> before = new TreeMap<>();
     private List<String> present = names("a b c");
     private List<String> future = names("a b c d e");
@@ -107,6 +107,7 @@ class ResizeTest {
             master(rest).birth = master(rest).birth.replace(" founded ", " founding ");
         case "restarted" -> master(rest).run += "x";
         case "copied" -> master(words[1]).birth = master(words[0]).birth;
+        case "slow" -> slow.put(words[0], Integer.parseInt(words[1]));
         case "locked" -> lockKeys.put(rest, "lock");
         case "silent" -> silent = rest;
         case "denies" -> {
@@ -127,12 +128,12 @@ class ResizeTest {
         case "begin" -> {
           OperatorCommand agree = agree(words[1]);
           begun.put(words[0], agree);
-          while (agree.step().orElseThrow().isZero()) {
+          while (next(agree).orElseThrow().isZero()) {
             // it goes on at once
           }
         }
         case "go-on" -> {
-          tellPause(begun.get(rest).step().orElseThrow());
+          tellPause(next(begun.get(rest)).orElseThrow());
           tellChanges();
         }
         default -> perform(resize(Command.valueOf(command.toUpperCase(Locale.ROOT))), false);
@@ -198,19 +199,19 @@ class ResizeTest {
       String drawn = Agreement.newId(random);
       Operation resize =
           new Resize(command, quorum, RULES, new Waiver(without, replaced), stopping, drawn);
-      return new OperatorCommand(resize, new Masters(this, all, quorum), SETTLE, line -> {});
+      return new OperatorCommand(resize, new Masters(this, all, quorum), line -> {});
     }
 
     private OperatorCommand agree(String terms) {
       Quorum quorum = Quorum.of(present.size());
       Masters found = new Masters(this, present, quorum);
       Operation agree = new TermsChange(quorum, terms(terms), without, forces);
-      return new OperatorCommand(agree, found, Duration.ZERO, line -> {});
+      return new OperatorCommand(agree, found, line -> {});
     }
 
     private void perform(OperatorCommand command, boolean tellsEachStep) {
       int steps = 0;
-      for (Optional<Duration> pause = command.step(); pause.isPresent(); pause = command.step()) {
+      for (Optional<Duration> pause = next(command); pause.isPresent(); pause = next(command)) {
         if (tellsEachStep) {
           tellChanges();
         }
@@ -223,8 +224,17 @@ class ResizeTest {
               (command.hasSucceeded() ? "yes: " : "no: ") + command.said().orElseThrow()));
     }
 
+    /** Performs the next step; the whole of a wait. */
+    private static Optional<Duration> next(OperatorCommand command) {
+      Optional<Duration> pause = command.step();
+      while (command.isWaiting()) {
+        pause = Optional.of(pause.orElseThrow().plus(command.step().orElseThrow()));
+      }
+      return pause;
+    }
+
     private void tellPause(Duration pause) {
-      if (pause.compareTo(SETTLE) > 0) {
+      if (!pause.isZero()) {
         tellChanges();
         tell("waits " + pause.toMillis() + " ms");
       }
@@ -300,8 +310,11 @@ class ResizeTest {
 
     @Override
     public boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out) {
-      life.saved.add(names.get(master));
-      return true;
+      int left = life.slow.merge(names.get(master), -1, Integer::sum);
+      if (left < 0) {
+        life.saved.add(names.get(master));
+      }
+      return left < 0;
     }
 
     @Override

@@ -24,6 +24,7 @@ class FoundingTest {
       IntStream.range(0, 3).mapToObj(i -> new AuditedMaster("run" + i, "repl" + i)).toList();
 
   private final Map<Integer, String> written = new TreeMap<>(); // by the run that goes on
+  private final Map<Integer, String> saved = new TreeMap<>();
 
   private Step next() {
     return next(NEW);
@@ -34,9 +35,10 @@ class FoundingTest {
         IntStream.range(0, 3)
             .mapToObj(i -> Membership.Node.of("m" + i, masters.get(i).audit(NOW_MILLIS * 1_000)))
             .toList();
-    Known fresh = Marks.knowing(Progress.NONE, 3);
+    Progress progress = new Progress(false, Map.of(), saved);
+    Known fresh = Marks.knowing(progress, 3);
     return founding.next(
-        Marks.read(nodes), new Known(Progress.NONE, written, fresh.answers(), Map.of()));
+        Marks.read(nodes), new Known(progress, written, Map.of(), fresh.answers(), Map.of()));
   }
 
   private void write(Step step, int... late) {
@@ -71,9 +73,23 @@ class FoundingTest {
   void markThatWasReplacedIsOnDiskThoughTheRunThatWroteItWasCutOff() {
     write(next());
     write(next());
-    Waiver waiver = new Waiver(Set.of(), Map.of("m1", "other"));
-    assertEquals(
-        new Step.Save(1), next(new Founding(NEW.quorum(), Marks.GUARDED, false, waiver, "drawn")));
+    assertEquals(new Step.Save(), next(adopting(Map.of("m1", "other"))));
+  }
+
+  private static Founding adopting(Map<String, String> replaced) {
+    return new Founding(
+        NEW.quorum(), Marks.GUARDED, false, new Waiver(Set.of(), replaced), "drawn");
+  }
+
+  @Test
+  void markThatAnEarlierRunFoundedIsOnDiskWithThoseOfThisRun() {
+    write(next());
+    write(next());
+    written.put(1, masters.get(1).birth);
+    saved.put(1, masters.get(1).birth);
+    assertEquals(new Step.Save(), next(adopting(Map.of())));
+    masters.forEach(each -> saved.put(masters.indexOf(each), each.birth));
+    assertEquals(new Step.Done("", 0b111), next(adopting(Map.of())));
   }
 
   @Test

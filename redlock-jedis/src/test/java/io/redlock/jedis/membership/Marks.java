@@ -77,6 +77,7 @@ public final class Marks {
     return new Known(
         progress,
         Map.of(),
+        Map.of(),
         answers,
         Stream.of(beside).collect(Collectors.toMap(Membership.Node::name, each -> each)));
   }

@@ -175,8 +175,8 @@ class MasterChangeTest {
           Master its = master(let.master(), role, let.serves());
           masters.set(let.master(), saved(its, let.isSaved()));
           came.add(point());
-        } else if (step instanceof Step.Save save) {
-          masters.set(save.master(), saved(masters.get(save.master()), true));
+        } else if (step instanceof Step.Save) {
+          masters.replaceAll(each -> saved(each, true));
           came.add("disk");
         } else {
           came.add("wait");
@@ -218,9 +218,7 @@ class MasterChangeTest {
             + (master < 0 ? ": " : " by " + master + ": ")
             + refuse.reasons().get(master);
       }
-      return step instanceof Step.Wait
-          ? "wait"
-          : step instanceof Step.Save save ? "save " + save.master() : "done";
+      return step instanceof Step.Wait ? "wait" : step instanceof Step.Save ? "save" : "done";
     }
 
     private static String text(@Nullable Served serves) {

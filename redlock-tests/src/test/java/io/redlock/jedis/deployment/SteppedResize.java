@@ -60,7 +60,6 @@ public final class SteppedResize {
       Duration maxTtl,
       long driftPartsPerMillion,
       long skewMicros,
-      Duration settle,
       Ticker ticker,
       RandomGenerator random,
       PrintStream out) {
@@ -76,7 +75,6 @@ public final class SteppedResize {
                 "",
                 Agreement.newId(random)),
             new Masters(masters, quorum, rules, ticker),
-            settle,
             out::println);
   }
 
