@@ -13,6 +13,7 @@ import io.redlock.Redlock;
 import io.redlock.cli.Doctor;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
+import io.redlock.jedis.deployment.SteppedResize;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
@@ -22,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -291,6 +293,29 @@ class MovingMastersTest extends OperatedMasters {
     assertTrue(resize(Command.COMMIT, present, future, out));
     assertEquals(false, wasHeld.get());
     extending.join();
+  }
+
+  /** Nobody waits here, and each write is on disk at once. */
+  @Test
+  void commitPausesForItsWaitOnly() throws Exception {
+    start(0, 3, 2);
+    assertDone(present, future, Command.PREPARE);
+    Duration beyond =
+        operator(present, future)
+            .ask(
+                "cannot resize",
+                masters -> {
+                  SteppedResize commit = new SteppedResize(Command.COMMIT, masters, saying());
+                  Duration pauses = Duration.ofMillis(-masters.rules().abstentionMillis());
+                  for (Optional<Duration> next = commit.step();
+                      next.isPresent();
+                      next = commit.step()) {
+                    pauses = pauses.plus(next.get());
+                  }
+                  return pauses;
+                });
+    assertEquals(Duration.ZERO, beyond, this::said);
+    assertDone(present, future, Command.FINISH);
   }
 
   @Test

@@ -65,6 +65,7 @@ class ResizeTest {
     private final SplittableRandom random = new SplittableRandom(1);
     private final List<String> tried = new ArrayList<>();
     private final List<String> carried = new ArrayList<>();
+    private final List<String> waits = new ArrayList<>();
     private final List<String> saved = new ArrayList<>();
     private final Map<String, Integer> slow = new HashMap<>(); // by so many looks at their disks
     private Map<String, String> before = new TreeMap<>();
@@ -107,6 +108,7 @@ class ResizeTest {
             master(rest).birth = master(rest).birth.replace(" founded ", " founding ");
         case "restarted" -> master(rest).run += "x";
         case "copied" -> master(words[1]).birth = master(words[0]).birth;
+        case "waits?" -> waits.forEach(this::tell);
         case "slow" -> slow.put(words[0], Integer.parseInt(words[1]));
         case "locked" -> lockKeys.put(rest, "lock");
         case "silent" -> silent = rest;
@@ -199,14 +201,14 @@ class ResizeTest {
       String drawn = Agreement.newId(random);
       Operation resize =
           new Resize(command, quorum, RULES, new Waiver(without, replaced), stopping, drawn);
-      return new OperatorCommand(resize, new Masters(this, all, quorum), line -> {});
+      return new OperatorCommand(resize, new Masters(this, all, quorum), this::hear);
     }
 
     private OperatorCommand agree(String terms) {
       Quorum quorum = Quorum.of(present.size());
       Masters found = new Masters(this, present, quorum);
       Operation agree = new TermsChange(quorum, terms(terms), without, forces);
-      return new OperatorCommand(agree, found, line -> {});
+      return new OperatorCommand(agree, found, this::hear);
     }
 
     private void perform(OperatorCommand command, boolean tellsEachStep) {
@@ -222,6 +224,10 @@ class ResizeTest {
       tell(
           withoutDrawnIds(
               (command.hasSucceeded() ? "yes: " : "no: ") + command.said().orElseThrow()));
+    }
+
+    private void hear(String line) {
+      waits.addAll(line.startsWith("waiting") ? List.of(line) : List.of());
     }
 
     /** Performs the next step; the whole of a wait. */

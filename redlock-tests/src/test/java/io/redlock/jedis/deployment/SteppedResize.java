@@ -11,6 +11,7 @@ import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.membership.Resize;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.membership.Waiver;
+import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
@@ -75,6 +76,18 @@ public final class SteppedResize {
                 "",
                 Agreement.newId(random)),
             new Masters(masters, quorum, rules, ticker),
+            out::println);
+  }
+
+  /** A command on masters that are servers. */
+  public SteppedResize(Command command, Survey masters, PrintStream out) {
+    this.out = out;
+    Waiver nothing = new Waiver(Set.of(), Map.of());
+    RequestEncoder encoder = new RequestEncoder(600_000, 0);
+    resize =
+        new OperatorCommand(
+            new Resize(command, masters.quorum(), masters.rules(), nothing, "", "drawn"),
+            new ProbedMasters(masters, encoder, "", Set.of(), names -> List.of()),
             out::println);
   }
 
