@@ -1,5 +1,6 @@
 package io.redlock.explorer;
 
+import static io.redlock.explorer.MarkScope.FUTURE;
 import static io.redlock.explorer.MarkScope.LONGER;
 import static io.redlock.explorer.MarkScope.PRESENT;
 import static io.redlock.explorer.MarkScope.RULES;
@@ -10,6 +11,7 @@ import static io.redlock.explorer.MarkScope.terms;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.explorer.MarkScope.Fault;
+import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.Served;
 import io.redlock.jedis.membership.TrustRules;
@@ -181,7 +183,25 @@ class MarkExplorerTest {
             .faults(Fault.EMPTIED)
             .mostFaults(1)
             .leases(),
-        copying(new MarkScope("marks are copied while another list is founded, late writes", 5)));
+        copying(new MarkScope("marks are copied while another list is founded, late writes", 5)),
+        unattended(new MarkScope("one of 2 swapped and committed, and nobody types anything", 3)));
+  }
+
+  /** While clients move, the data of one master are lost. */
+  static MarkScope unattended(MarkScope scope) {
+    Agreement terms = terms(set(PRESENT, range(1, 2)), set(FUTURE, range(2, 3)));
+    return scope
+        .start(
+            List.of(
+                MarkedNode.of(new Served("|p>f|-no-return-|"), terms),
+                MarkedNode.of(new Served("|p>f|f|-no-return-|"), terms),
+                MarkedNode.of(new Served("|p>f|f|"), terms)))
+        .client("moving", range(1, 2), range(2, 3), RULES)
+        .client("new", range(2, 3))
+        .faults(Fault.EMPTIED, Fault.RESTARTED)
+        .mostFaults(1)
+        .agreed("moving", "new")
+        .unattended();
   }
 
   /** The only mark of a set is copied, and lost, and somebody founds another set. */

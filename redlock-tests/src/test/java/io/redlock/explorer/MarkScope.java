@@ -84,6 +84,7 @@ class MarkScope {
   int commands;
   boolean delays;
   boolean needsWayOut = true;
+  boolean isAttended = true;
   int mostChanges; // 0: marks have no dates
   boolean agrees; // so leases under several terms may last at the same time
   boolean leases; // last while marks change
@@ -374,6 +375,12 @@ class MarkScope {
   /** A restart gives a node another history, so many in all. */
   MarkScope histories(int most) {
     histories = most;
+    return this;
+  }
+
+  /** Nobody types anything: the clients find a way out by themselves. */
+  MarkScope unattended() {
+    isAttended = false;
     return this;
   }
 

@@ -15,6 +15,7 @@ import io.redlock.explorer.MarkScope.Next;
 import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkScope.Sight;
 import io.redlock.explorer.MarkedNode.Kind;
+import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.Membership;
@@ -95,6 +96,7 @@ class MarkVariantsTest {
   }
 
   private static final Job COMMIT = new Resizing(Command.COMMIT);
+  private static final Job FINISH = new Resizing(Command.FINISH);
   private static final Job ABORT = new Resizing(Command.ABORT);
   private static final String NO_RETURN = "-no-return-|";
 
@@ -113,6 +115,38 @@ class MarkVariantsTest {
         .mostFaults(2)
         .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.DUMP_LOADED)
         .leases();
+  }
+
+  /** A change of one master to another that is committed, and another one of its future master. */
+  private static MarkScope followed(String name) {
+    return committed(new MarkScope(name, 3))
+        .operator(range(1, 1), range(2, 2), Command.FINISH, Command.COMMIT)
+        .operator(range(2, 2), range(3, 3), Command.PREPARE, Command.COMMIT)
+        .client("third", range(3, 3))
+        .commands(4)
+        .faults(Fault.EMPTIED, Fault.DUMP_LOADED)
+        .mostFaults(2);
+  }
+
+  private static MarkScope committed(MarkScope scope) {
+    Agreement terms = terms(set(PRESENT, range(1, 1)), set(FUTURE, range(2, 2)));
+    MarkedNode present = MarkedNode.of(new Served("|p>f|" + NO_RETURN), terms);
+    MarkedNode future = MarkedNode.of(new Served("|p>f|f|"), terms);
+    return scope
+        .start(List.of(present, future, MarkedNode.EMPTY).subList(0, scope.nodes))
+        .client("old", range(1, 1))
+        .client("new", range(2, 2));
+  }
+
+  /** Shows the first master without a mark as if it had that of a prepared change. */
+  private static Sight unlost(Sight sight) {
+    String other = sight.audits().get(1).birth();
+    return sight.seeing(
+        0,
+        mark ->
+            !mark.isEmpty()
+                ? mark
+                : other.replaceFirst("r1", "x").replaceFirst(" \\|\\S* ", " |p|p>f| "));
   }
 
   /** Two operators, who found sets that share masters. */
@@ -163,7 +197,39 @@ class MarkVariantsTest {
                                     new Served(mark.serves().text().replace("|p|", "|")),
                                     mark.agreement())
                                 : mark))
-            .commands(2));
+            .commands(2),
+        new MarkScope("31K no return of another change counts", 3) {
+          @Override
+          Next step(Sight sight) {
+            boolean isBound =
+                sight.audits().stream().anyMatch(audit -> audit.birth().contains(NO_RETURN));
+            Next next = super.step(sight);
+            return isBound && sight.job().equals(ABORT)
+                ? next.with(Step.refuse(-1, "the change is committed: run redlock resize commit"))
+                : next;
+          }
+        }.changing(range(1, 2), range(1, 1), Command.PREPARE, Command.COMMIT)
+            .operator(range(1, 2), range(1, 3), Command.PREPARE)
+            .client("moving otherwise", range(1, 2), range(1, 3), RULES)
+            .client("new otherwise", range(1, 3))
+            .commands(3),
+        MarkExplorerTest.unattended(
+            new MarkScope(
+                "31L a master that leaves is a source of clients that it does not serve", 3) {
+              @Override
+              Advice advice(
+                  Client client, Membership membership, List<@Nullable NodeAudit> view, int index) {
+                Advice advice = super.advice(client, membership, view, index);
+                boolean isAnyLeaving =
+                    view.stream()
+                        .anyMatch(
+                            audit -> audit != null && audit.birth().contains("|p>f|" + NO_RETURN));
+                return advice instanceof Advice.Write write && isAnyLeaving
+                    ? new Advice.Write(
+                        new Served(write.serves().text().replace("|f|", "|")), write.agreement())
+                    : advice;
+              }
+            }));
   }
 
   static Stream<MarkScope> variants() {
@@ -330,6 +396,42 @@ class MarkVariantsTest {
                         ? sight.seeing(1, mark -> mark.replaceFirst("\\|p>f\\w*\\| ", "| "))
                         : sight)
             .second(Command.ABORT),
+        changing(
+            "31F a run has on disk only what it wrote itself",
+            sight -> sight.progress().equals(Progress.NONE) ? saved(sight) : sight),
+        followed("31G the future masters finish before it is on disk that others have left")
+            .seeing(sight -> sight.job().equals(FINISH) ? saved(sight) : sight),
+        followed("31H the future masters finish first")
+            .seeing(
+                sight ->
+                    sight.job().equals(FINISH) && !sight.audits().get(1).birth().contains(" |f| ")
+                        ? sight.seeing(0, mark -> mark.replaceFirst(" \\|\\S* ", " | "))
+                        : sight),
+        changing(
+                "31I no return is shown by future masters",
+                sight ->
+                    sight.audits().get(1).birth().matches(".*\\|(-no-return-|f\\w*)\\|.*")
+                        ? sight.seeing(
+                            0, mark -> mark.replaceFirst("\\|(p>\\w+)\\|(?= )", "|$1|" + NO_RETURN))
+                        : sight)
+            .doing(
+                next ->
+                    next.step() instanceof Step.Write write
+                            && write.marks().toString().contains(NO_RETURN)
+                        ? next.with(
+                            new Step.Write(
+                                Map.of(1, write.marks().values().iterator().next()),
+                                write.carries(),
+                                write.isWaitedFor(),
+                                write.isSaved(),
+                                write.told()))
+                        : next),
+        committed(new MarkScope("31J an abort writes over a master without a mark", 2))
+            .seeing(sight -> sight.job().equals(ABORT) ? unlost(sight) : sight)
+            .operator(range(1, 1), range(2, 2), Command.ABORT)
+            .commands(1)
+            .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.DUMP_LOADED)
+            .mostFaults(3),
         new MarkScope("31n a longer ttl is agreed before all masters abstain for it", 3)
             .doing(
                 next ->

@@ -134,6 +134,9 @@ final class WayOut {
   /** Returns the commands of operators, and of each client, or of this one. */
   private List<Typing> commands(int only) {
     List<Typing> all = new ArrayList<>();
+    if (!scope.isAttended) {
+      return all;
+    }
     for (Operator its : scope.operators) {
       if (!its.client().future().isEmpty()) {
         for (Command command : Command.values()) {
