@@ -4,6 +4,7 @@ import static io.redlock.explorer.MarkScope.FUTURE;
 import static io.redlock.explorer.MarkScope.LONGER;
 import static io.redlock.explorer.MarkScope.PRESENT;
 import static io.redlock.explorer.MarkScope.RULES;
+import static io.redlock.explorer.MarkScope.member;
 import static io.redlock.explorer.MarkScope.range;
 import static io.redlock.explorer.MarkScope.rules;
 import static io.redlock.explorer.MarkScope.set;
@@ -18,6 +19,7 @@ import io.redlock.jedis.membership.TrustRules;
 import io.redlock.testkit.Budget;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -184,7 +186,20 @@ class MarkExplorerTest {
             .mostFaults(1)
             .leases(),
         copying(new MarkScope("marks are copied while another list is founded, late writes", 5)),
+        replaced(new MarkScope("the only mark of a set is replaced, and loaded from disk", 5)),
         unattended(new MarkScope("one of 2 swapped and committed, and nobody types anything", 3)));
+  }
+
+  /** The only mark of a set is replaced, and its master restarts with what it had on disk. */
+  static MarkScope replaced(MarkScope scope) {
+    return scope
+        .start(only(member(PRESENT, range(1, 3))))
+        .client("one", range(1, 3))
+        .client("other", range(3, 5))
+        .replacing(range(3, 5), Map.of("m3", PRESENT))
+        .commands(1)
+        .faults(Fault.DUMP_LOADED)
+        .mostFaults(1);
   }
 
   /** While clients move, the data of one master are lost. */
@@ -204,17 +219,15 @@ class MarkExplorerTest {
         .unattended();
   }
 
+  private static List<MarkedNode> only(MarkedNode third) {
+    MarkedNode empty = MarkedNode.EMPTY;
+    return List.of(empty, empty, third, empty, empty);
+  }
+
   /** The only mark of a set is copied, and lost, and somebody founds another set. */
   static MarkScope copying(MarkScope scope) {
-    MarkedNode member = member(range(1, 3));
     return scope
-        .start(
-            List.of(
-                MarkedNode.EMPTY,
-                MarkedNode.EMPTY,
-                member.isVoid(),
-                MarkedNode.EMPTY,
-                MarkedNode.EMPTY))
+        .start(only(member(PRESENT, range(1, 3)).isVoid()))
         .client("one", range(1, 3))
         .client("like one", range(1, 3))
         .client("other", range(3, 5))
@@ -235,7 +248,7 @@ class MarkExplorerTest {
             .commands(1)
             .unconnected(),
         beside("a backup restored by hand", 3, range(3, 3), RULES)
-            .dumps(range(3, 3), MarkedNode.of(Served.of("q"), terms(set("q", range(3, 3))))));
+            .dumps(range(3, 3), member("q", range(3, 3))));
   }
 
   /** A set of clients with these terms, of which all masters may lose their data once. */
@@ -262,16 +275,12 @@ class MarkExplorerTest {
     return Stream.of(2, 3).map(MarkExplorerTest::anyStart);
   }
 
-  private static MarkedNode member(List<Integer> list) {
-    return MarkedNode.of(Served.of(PRESENT), terms(set(PRESENT, list)));
-  }
-
   private static MarkScope anyStart(int nodes) {
     List<Integer> list = range(1, nodes);
     List<MarkedNode> known = new ArrayList<>();
     known.add(MarkedNode.EMPTY);
-    known.add(member(list));
-    known.add(member(list).isVoid());
+    known.add(member(PRESENT, list));
+    known.add(member(PRESENT, list).isVoid());
     known.add(MarkedNode.ofAnotherVersion());
     known.add(MarkedNode.founding(Served.of("q"), terms(set("q", list))));
     return new MarkScope("every start of " + nodes, nodes)

@@ -301,9 +301,7 @@ final class MarkRules {
 
   /** Returns what a command does next. */
   Next next(Operator its, Running running, List<MarkedNode> nodes) {
-    boolean replaces =
-        running.job() instanceof Adopting adopting
-            && (adopting.replaces() || !adopting.replaced().isEmpty());
+    boolean replaces = running.job() instanceof Adopting adopting && !adopting.replaced().isEmpty();
     List<MarkedNode> seen = replaces ? nodes : its.list().stream().map(nodes::get).toList();
     Stepped asked =
         new Stepped(

@@ -158,20 +158,14 @@ class MarkScope {
   /**
    * The command that founds a set under these terms.
    *
-   * @param replaces true if it names the marks of all other sets
    * @param replaced the ids of sets that it names, by the node
    * @param gone the nodes that are gone for good
    */
-  record Adopting(
-      TrustRules terms,
-      boolean isNew,
-      boolean replaces,
-      Map<String, String> replaced,
-      Set<String> gone)
+  record Adopting(TrustRules terms, boolean isNew, Map<String, String> replaced, Set<String> gone)
       implements Job {
 
-    Adopting(TrustRules terms, boolean isNew, boolean replaces) {
-      this(terms, isNew, replaces, Map.of(), Set.of());
+    Adopting(TrustRules terms, boolean isNew) {
+      this(terms, isNew, Map.of(), Set.of());
     }
   }
 
@@ -271,6 +265,11 @@ class MarkScope {
     return new MasterSet(id, names(members));
   }
 
+  /** The mark of a member of this set. */
+  static MarkedNode member(String id, List<Integer> members) {
+    return MarkedNode.of(Served.of(id), terms(set(id, members)));
+  }
+
   static Agreement terms(MasterSet... sets) {
     return RULES.agreement(List.of(sets));
   }
@@ -299,7 +298,7 @@ class MarkScope {
 
   /** An operator, who founds the set of these masters. */
   MarkScope adopting(List<Integer> list, TrustRules terms, boolean isNew) {
-    operators.add(new Operator(list, List.of(), List.of(new Adopting(terms, isNew, false))));
+    operators.add(new Operator(list, List.of(), List.of(new Adopting(terms, isNew))));
     return this;
   }
 
@@ -307,9 +306,10 @@ class MarkScope {
     return adopting(list, RULES, false);
   }
 
-  /** An operator, who founds the set of these masters and replaces the marks of others. */
-  MarkScope replacing(List<Integer> list) {
-    operators.add(new Operator(list, List.of(), List.of(new Adopting(RULES, false, true))));
+  /** An operator, who founds the set of these masters and replaces marks of others. */
+  MarkScope replacing(List<Integer> list, Map<String, String> others) {
+    Job job = new Adopting(RULES, false, others, Set.of());
+    operators.add(new Operator(list, List.of(), List.of(job)));
     return this;
   }
 
@@ -408,7 +408,7 @@ class MarkScope {
     MasterSet to = set(FUTURE, future);
     MarkedNode open =
         MarkedNode.of(Served.of(Served.moving(PRESENT, FUTURE), FUTURE), terms(from, to));
-    MarkedNode after = MarkedNode.of(Served.of(FUTURE), terms(to));
+    MarkedNode after = member(FUTURE, future);
     MarkedNode left = MarkedNode.of(Served.NOBODY, terms(from, to));
     List<MarkedNode> marks = new ArrayList<>();
     for (int node = 0; node < nodes; node++) {
@@ -530,7 +530,7 @@ class MarkScope {
         (name, node) ->
             beside.put(
                 name, Membership.Node.of(name, node.audit(Integer.parseInt(name.substring(1))))));
-    Step step = next(operation(sight, names), names, sight.audits, sight.progress, beside);
+    Step step = next(operation(sight), names, sight.audits, sight.progress, beside);
     if (sight.job instanceof Agreeing && step instanceof Step.Write write) {
       step = changed(write, mark -> mostChanges > 0 ? mark : mark.dated(0));
       if (write.marks().values().stream()
@@ -574,7 +574,7 @@ class MarkScope {
         marks, write.carries(), write.isWaitedFor(), write.isSaved(), write.told());
   }
 
-  private Operation operation(Sight sight, List<String> names) {
+  private Operation operation(Sight sight) {
     Quorum quorum = sight.operator.client.quorum();
     if (sight.job instanceof Resizing resizing) {
       return new Resize(
@@ -588,15 +588,8 @@ class MarkScope {
       return new TermsChange(quorum, agreeing.terms, Set.of(), false);
     }
     Adopting adopting = (Adopting) sight.job;
-    Map<String, String> replaced = new TreeMap<>(adopting.replaced);
-    for (int i = 0; i < names.size() && adopting.replaces; i++) {
-      BirthMark mark = BirthMark.parse(sight.audits.get(i).birth());
-      if (mark != null && !mark.agreement().sets().get(0).isOf(names)) {
-        replaced.put(names.get(i), mark.agreement().sets().get(0).id());
-      }
-    }
     String drawn = DRAWN + (operators.indexOf(sight.operator) + 1);
-    Waiver waiver = new Waiver(adopting.gone, replaced);
+    Waiver waiver = new Waiver(adopting.gone, adopting.replaced);
     return new Founding(quorum, adopting.terms, adopting.isNew, waiver, drawn);
   }
 

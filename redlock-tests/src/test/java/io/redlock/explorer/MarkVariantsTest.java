@@ -358,7 +358,7 @@ class MarkVariantsTest {
             .before(range(1, 3))
             .client("right", range(1, 3))
             .client("other", range(3, 5))
-            .replacing(range(3, 5))
+            .replacing(range(3, 5), Map.of("m3", PRESENT))
             .commands(1)
             .unconnected(),
         changing(

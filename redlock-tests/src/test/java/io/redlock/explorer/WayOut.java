@@ -152,7 +152,7 @@ final class WayOut {
     for (int index = 0; index < scope.clients.size(); index++) {
       Client client = scope.clients.get(index);
       if (!client.quorum().isJoint() && (only < 0 || only == index)) {
-        all.add(Typing.of(client, new Adopting(client.rules(), false, false)));
+        all.add(Typing.of(client, new Adopting(client.rules(), false)));
       }
     }
     return all;
@@ -213,8 +213,7 @@ final class WayOut {
       if (gone.size() > its.gone().size()) {
         return List.of(
             new Typing(
-                typed.operator,
-                new Adopting(its.terms(), its.isNew(), false, its.replaced(), gone)));
+                typed.operator, new Adopting(its.terms(), its.isNew(), its.replaced(), gone)));
       }
     }
     if (AGAIN.matcher(message).find()) {
@@ -248,7 +247,6 @@ final class WayOut {
           default ->
               new Adopting(
                   terms,
-                  false,
                   false,
                   read.matchedOptionValue("--replace", Map.of()),
                   Set.copyOf(read.matchedOptionValue("--without", List.of())));

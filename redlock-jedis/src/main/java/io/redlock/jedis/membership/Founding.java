@@ -100,7 +100,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
       }
     }
     return reasons.isEmpty()
-        ? found(left, agreement(nodes, set, kept), set)
+        ? found(left, agreement(nodes, set, kept), set, known)
         : new Step.Refuse(reasons, nodes.stream().anyMatch(node -> isLeftBehind(node, set)));
   }
 
@@ -223,7 +223,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     return kept.orElse(client.agreement(List.of(set))).abstainingFor(longestMillis);
   }
 
-  private Step found(List<Audited> masters, Agreement agreement, MasterSet set) {
+  private Step found(List<Audited> masters, Agreement agreement, MasterSet set, Known known) {
     List<Audited> members = masters.stream().filter(each -> isServing(each.node(), set)).toList();
     boolean isQuorum = quorum.isReachedBy(Audited.bits(members));
     long leastMillis = isNew ? 0 : isQuorum ? SEEN_MILLIS : agreement.abstentionMillis();
@@ -248,11 +248,14 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
         founded.put(each.index(), each.writing(node.shown().founded(true)));
       }
     }
-    if (isBegun && leftMillis > 0) {
-      return new Step.Wait(
-          Duration.ofMillis(leftMillis), "that these masters may have forgotten", Map.of());
+    if (!isBegun) { // all anew, so that none is too old when the last is not
+      return new Step.Write(begun, Set.of(), true, false, "");
     }
-    // All begin anew, so that none is too old when the last is not.
-    return new Step.Write(isBegun ? founded : begun, Set.of(), true, false, "");
+    return known.saved( // a mark that was replaced must not come back when the set counts
+        masters.stream().filter(each -> waiver.replaced().containsKey(each.name())).toList(),
+        leftMillis > 0
+            ? new Step.Wait(
+                Duration.ofMillis(leftMillis), "that these masters may have forgotten", Map.of())
+            : new Step.Write(founded, Set.of(), true, false, ""));
   }
 }
