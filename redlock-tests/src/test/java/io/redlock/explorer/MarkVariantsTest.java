@@ -4,6 +4,7 @@ import static io.redlock.explorer.MarkScope.FUTURE;
 import static io.redlock.explorer.MarkScope.LONGER;
 import static io.redlock.explorer.MarkScope.PRESENT;
 import static io.redlock.explorer.MarkScope.RULES;
+import static io.redlock.explorer.MarkScope.member;
 import static io.redlock.explorer.MarkScope.range;
 import static io.redlock.explorer.MarkScope.set;
 import static io.redlock.explorer.MarkScope.terms;
@@ -24,8 +25,11 @@ import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.Operation.Progress;
 import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.jedis.membership.Served;
+import io.redlock.jedis.membership.TrustRules;
 import io.redlock.testkit.VariantTable;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -68,7 +72,7 @@ class MarkVariantsTest {
 
   /** Masters load what they showed before a change of them began. */
   private static MarkScope restored(MarkScope scope, List<Integer> list) {
-    return scope.dumps(list, MarkedNode.of(Served.of(PRESENT), terms(set(PRESENT, list))));
+    return scope.dumps(list, member(PRESENT, list));
   }
 
   /** A client that misreads the marks before it compares them. */
@@ -77,6 +81,11 @@ class MarkVariantsTest {
         .hearing(
             (node, audit) ->
                 audit == null ? null : MarkedNode.with(audit, as.apply(audit.birth())));
+  }
+
+  private static boolean isOf(NodeAudit audit, Client client) {
+    BirthMark mark = BirthMark.parse(audit.birth());
+    return mark != null && mark.agreement().sets().get(0).isOf(MarkScope.names(client.list()));
   }
 
   /** A client that has the agreed settings when it compares them. */
@@ -95,6 +104,10 @@ class MarkVariantsTest {
     }
   }
 
+  private static final TrustRules ABSTAINING =
+      TrustRules.of(true, Duration.ofSeconds(30), 0, 1_000_000, "");
+  private static final MarkedNode OWN = member(PRESENT, range(1, 3));
+  private static final MarkedNode OTHER = member("q", range(3, 5));
   private static final Job COMMIT = new Resizing(Command.COMMIT);
   private static final Job FINISH = new Resizing(Command.FINISH);
   private static final Job ABORT = new Resizing(Command.ABORT);
@@ -275,6 +288,21 @@ class MarkVariantsTest {
             .client("other", range(1, 3), List.of(), LONGER)
             .faults(Fault.EMPTIED)
             .leases(),
+        new Indifferent("31N the abstention is not compared")
+            .client("other", range(1, 3), List.of(), ABSTAINING)
+            .faults(Fault.EMPTIED)
+            .leases(),
+        new MarkScope("31O marks of another set are passed over", 5) {
+          @Override
+          Membership membership(Client client, List<@Nullable NodeAudit> view, String known) {
+            List<@Nullable NodeAudit> own = new ArrayList<>(view);
+            own.replaceAll(
+                audit -> audit == null || isOf(audit, client) ? audit : MarkedNode.with(audit, ""));
+            return super.membership(client, own, known);
+          }
+        }.start(List.of(MarkedNode.EMPTY, OWN.isVoid(), OTHER, OTHER, OTHER))
+            .client("one", range(1, 3))
+            .client("other", range(3, 5)),
         new MarkScope("31h evicted keys are not lost data", 3) {
           @Override
           NodeAudit heard(MarkedNode node, int index) {
@@ -361,6 +389,10 @@ class MarkVariantsTest {
             .replacing(range(3, 5), Map.of("m3", PRESENT))
             .commands(1)
             .unconnected(),
+        MarkExplorerTest.replaced(
+            new MarkScope(
+                    "31M a set is founded before the mark that it replaces is off the disk", 5)
+                .seeing(MarkVariantsTest::saved)),
         changing(
             "31y a commit waits before all is on disk",
             sight -> {
