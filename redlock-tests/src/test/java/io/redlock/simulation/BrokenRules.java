@@ -14,6 +14,7 @@ import io.redlock.Lease;
 import io.redlock.RetryStrategy;
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.jedis.membership.Served;
+import io.redlock.simulation.Parts.Sighting;
 import io.redlock.simulation.SimPlan.Change;
 import io.redlock.simulation.SimPlan.Change.Left;
 import io.redlock.spi.LockNode;
@@ -352,6 +353,15 @@ final class BrokenRules {
         rule("41 a mark is carried into the history of a promoted master")
             .under(plan -> onlySeen(plan.copying()))
             .by(parts -> parts.formerReplicationId = id -> "0"),
+        rule("41b a mark is carried without a previous audit")
+            .under(plan -> onlySeen(plan.copying()))
+            .by(parts -> parts.carries = (before, now) -> before.birth().isEmpty()),
+        rule("41c a mark is carried although its text differs")
+            .under(plan -> onlySeen(plan.copying()))
+            .by(parts -> parts.carries = BrokenRules::carriesAnother),
+        rule("41d a mark is carried that a refused node showed")
+            .under(plan -> onlySeen(plan.refusing()))
+            .by(parts -> parts.carries = (before, now) -> before.isRefused()),
         rule("31m a server that comes back to its address is not recognised")
             .under(plan -> onlySeen(plan.swapping()))
             .by(parts -> parts.returnsAsItself = false));
@@ -386,6 +396,10 @@ final class BrokenRules {
                           : Habits.takesForGranted().of(lane, process))
               .toList();
         };
+  }
+
+  private static boolean carriesAnother(Sighting before, String now) {
+    return !before.birth().isEmpty() && !before.birth().equals(now);
   }
 
   private static Map<String, Long> youngCounters(

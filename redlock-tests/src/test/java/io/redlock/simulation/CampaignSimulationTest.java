@@ -225,7 +225,11 @@ class CampaignSimulationTest {
         change(
             "a master that is copied goes on voting unless its data came back from a copy",
             2,
-            seed -> SimPlan.of(seed).copying()));
+            seed -> SimPlan.of(seed).copying()),
+        change(
+            "a node that lost its past while it was refused abstains",
+            2,
+            seed -> SimPlan.of(seed).refusing()));
   }
 
   private static Purpose change(String text, int brief, LongFunction<SimPlan> plans) {

@@ -1,6 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.FreeResult;
+import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.simulation.SimCommand.Step;
 import io.redlock.simulation.SimServer.Dump;
 import io.redlock.simulation.SimServer.Trouble;
@@ -128,6 +129,7 @@ final class Chaos {
       case NODE_POLICY -> evictWhileRefused();
       case NODE_SWAP -> swap();
       case NODE_COPY -> copy();
+      case NODE_REFUSED -> ifUp(fault, server, () -> loseWhileRefused(server));
       case SCRIPT_FLUSH -> ifUp(fault, server, server::flushScripts);
       case CUT -> someSocket(client, SimSocket::cut);
       case HALF_OPEN -> someSocket(client, SimSocket::forget);
@@ -364,17 +366,52 @@ final class Chaos {
     note(SimFault.NODE_COPY, struck + " are copied");
     struck.forEach(
         server -> world.after(random.nextLong(plan.auditGapNanos()), server::takeAnotherHistory));
-    if (random.percent(30)) {
-      SimServer server = struck.get(0);
-      world.after(audited(), server::takeDump);
-      world.after(audited() + plan.maxTtlNanos() / 4, () -> putBack(server));
+    SimServer server = struck.get(0);
+    switch (random.nextInt(8)) {
+      case 0, 1 -> goBack(server, audited(), dump -> putBack(server, dump));
+      case 2 -> goBack(server, audited(), dump -> putBackUnseen(server, dump));
+      case 3 -> goBack(server, 0, server::takeBackUnseen);
+      default -> {}
     }
   }
 
+  /** It gets the data back that it has after so long. */
+  private void goBack(SimServer server, long dumpedNanos, Consumer<Dump> how) {
+    world.after(
+        dumpedNanos,
+        () -> {
+          Dump dump = server.dump();
+          world.after(
+              audited() + plan.maxTtlNanos() / 4 - dumpedNanos,
+              () -> {
+                note(SimFault.NODE_COPY, server + " gets its data back from a copy");
+                how.accept(dump);
+              });
+        });
+  }
+
+  /** Nobody reaches it until every audit before is too old to count. */
+  private void putBackUnseen(SimServer server, Dump dump) {
+    server.pause();
+    server.takeBackUnseen(dump);
+    long longNanos = NodeAudit.FRESH_NANOS + random.between(100, 1_000) * SimPlan.MILLI;
+    world.after(longNanos, server::resume);
+  }
+
+  private void loseWhileRefused(SimServer server) {
+    Dump dump = server.dump();
+    server.mayEvict(true);
+    world.after(
+        audited() + random.between(0, 2_000) * SimPlan.MILLI,
+        () -> {
+          server.takeBackUnseen(dump);
+          server.mayEvict(false);
+        });
+  }
+
   /** It is a replica until its next audit, so it refuses all else. */
-  private void putBack(SimServer server) {
-    note(SimFault.NODE_COPY, server + " gets its data back from a copy");
-    server.takeBack();
+  private void putBack(SimServer server, Dump dump) {
+    server.takeBack(dump);
     Set<Step> all = EnumSet.complementOf(EnumSet.of(Step.AUDIT));
     server.trouble(new Trouble("READONLY You can't write against a replica.", false, all));
     world.after(audited(), () -> server.trouble(null));

@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
+import java.util.function.BiPredicate;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongUnaryOperator;
@@ -39,6 +40,9 @@ final class Parts {
   UnaryOperator<String> replicationId = id -> id;
 
   UnaryOperator<String> formerReplicationId = id -> id;
+
+  /** Whether a client carries a mark into another history that its connection did not see begin. */
+  BiPredicate<Sighting, String> carries = (before, now) -> false;
 
   /** The mark that is left when everything in a running node is deleted. */
   UnaryOperator<String> birthAfterFlush = birth -> "";
@@ -95,6 +99,9 @@ final class Parts {
 
   /** How long an operator's command waits before its next step. */
   UnaryOperator<Duration> operatorPause = pause -> pause;
+
+  /** A mark that a connection was shown a moment ago; empty if it was shown none. */
+  record Sighting(String birth, boolean isRefused) {}
 
   /** Chooses counters. */
   interface Carrying {

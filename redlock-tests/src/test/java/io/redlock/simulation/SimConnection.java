@@ -2,7 +2,9 @@ package io.redlock.simulation;
 
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.jedis.lane.Wire;
+import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.simulation.LaneChecks.Order;
+import io.redlock.simulation.Parts.Sighting;
 import io.redlock.simulation.SimCommand.Known;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -44,6 +46,8 @@ final class SimConnection implements Wire {
   private boolean isHalfOpen; // nothing passes, and nobody knows
   private boolean isWritten; // somebody is writing
   private boolean isOutOfStep;
+  private Sighting sighting = new Sighting("", false);
+  private long sightedNanos;
   private @Nullable Runnable overtaken; // a reply that the next one goes before
 
   SimConnection(SimSocket socket, SimLink link, Dialer.Reader line, SimProcess.Strand reader) {
@@ -207,6 +211,16 @@ final class SimConnection implements Wire {
     socket.world.after(
         socket.random.nextLong(SimSocket.NOTICE_NANOS),
         () -> tell(failure("the socket was closed")));
+  }
+
+  /** Takes note of the mark that an audit shows now, and returns the one before. */
+  Sighting sees(String birth, boolean isRefused) {
+    long nowNanos = socket.world.nowNanos();
+    boolean isFresh = nowNanos - sightedNanos <= NodeAudit.FRESH_NANOS;
+    Sighting before = isFresh ? sighting : new Sighting("", false);
+    sighting = new Sighting(birth, isRefused);
+    sightedNanos = nowNanos;
+    return before;
   }
 
   /** Whether what the server has just executed for it is executed once more. */

@@ -50,7 +50,8 @@ final class SimPlan {
           SimFault.SET_FREE,
           SimFault.NODE_POLICY,
           SimFault.NODE_SWAP,
-          SimFault.NODE_COPY);
+          SimFault.NODE_COPY,
+          SimFault.NODE_REFUSED);
 
   final long seed;
   int nodes;
@@ -285,6 +286,11 @@ final class SimPlan {
   /** Majorities are copied, and one of them may get its data back from a copy that lags. */
   SimPlan copying() {
     return strikingMajorities(SimFault.NODE_COPY, 5_000, 2_000);
+  }
+
+  /** Single masters are refused for a while. */
+  SimPlan refusing() {
+    return strikingMajorities(SimFault.NODE_REFUSED, 5_000, 2_000);
   }
 
   private SimPlan strikingMajorities(SimFault fault, int ttlMillis, long gapMillis) {

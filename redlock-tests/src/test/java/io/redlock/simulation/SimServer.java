@@ -6,6 +6,7 @@ import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.membership.Served;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.scripts.Script;
+import io.redlock.simulation.Parts.Sighting;
 import io.redlock.simulation.SimCommand.Known;
 import io.redlock.simulation.SimCommand.Step;
 import io.redlock.spi.NodeReply;
@@ -241,12 +242,22 @@ final class SimServer {
     scripts.add(Objects.requireNonNull(command.script()));
     NodeRequest request = command.request();
     if (request == null) {
+      carry(connection);
       return audit(command.arguments());
     }
     NodeReply reply = execute(request, command.known());
     checker.lanes.executed(index, request, reply);
     connection.repeat(request, reply, command.known());
     return command.reply(reply, clock.micros());
+  }
+
+  /** Carries the mark of this process into its present history, if a client does. */
+  private void carry(SimConnection connection) {
+    boolean isOwnHistory = formerReplicationId.equals(NO_ID);
+    Sighting before = connection.sees(birth, evicts);
+    if (isOwnHistory && !evicts && parts.carries.test(before, birth)) {
+      birth = birth.replaceFirst("(?<= " + runId + " )\\w+", replicationId);
+    }
   }
 
   /** Answers a command of an operator, who has a connection of his own; null if it cannot. */
@@ -392,10 +403,14 @@ final class SimServer {
   // What befalls it.
 
   void takeDump() {
-    dumps.add(new Dump(new TreeMap<>(cells), birth));
+    dumps.add(dump());
     if (dumps.size() > DUMPS) {
       dumps.remove();
     }
+  }
+
+  Dump dump() {
+    return new Dump(new TreeMap<>(cells), birth);
   }
 
   /** An earlier state of the data, perhaps the latest that was dumped, perhaps an older one. */
@@ -470,16 +485,21 @@ final class SimServer {
   }
 
   /** The running process copies a copy of its own that lags, and is promoted again. */
-  void takeBack() {
-    replaceData(dumps.getLast());
+  void takeBack(Dump dump) {
+    replaceData(dump);
     promote();
+  }
+
+  /** The same, and nothing but the name of the history is left to show it. */
+  void takeBackUnseen(Dump dump) {
+    takeBack(dump);
+    formerReplicationId = NO_ID;
   }
 
   /** Another server answers at its address from now on; the one before comes back next time. */
   void swap() {
-    Dump data = new Dump(new TreeMap<>(cells), birth);
     Stranger next = stranger;
-    stranger = new Stranger(data, runId, replicationId, evictedKeys);
+    stranger = new Stranger(dump(), runId, replicationId, evictedKeys);
     crash();
     replaceData(next == null ? Dump.EMPTY : next.data);
     restart();
