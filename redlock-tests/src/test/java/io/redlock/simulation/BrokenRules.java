@@ -205,6 +205,9 @@ final class BrokenRules {
         rule("22 a node that was replaced keeps its birth")
             .under(plan -> lossy(plan.only(SimFault.NODE_FAILOVER)))
             .by(parts -> parts.replicationId = id -> "any"),
+        rule("26f a counter is followed however far it is ahead")
+            .under(plan -> plan.with(SimFault.NODE_COUNTER))
+            .nodes(BrokenNode.FOLLOWING_ANY_COUNTER),
         rule("27 an inspection asks for no birth")
             .under(plan -> lossy(plan.only(SimFault.NODE_FLUSH).unchecked(I1)))
             .by(parts -> parts.heedsBirth = request -> !(request instanceof NodeRequest.Inspect)),

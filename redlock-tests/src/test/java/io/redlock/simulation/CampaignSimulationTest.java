@@ -54,7 +54,7 @@ class CampaignSimulationTest {
   }
 
   @ParameterizedTest
-  @MethodSource({"fair", "shared", "permits", "leaders", "changes"})
+  @MethodSource({"fair", "shared", "permits", "leaders", "counters", "changes"})
   @Tag("budget")
   void nothingIsViolated(Purpose purpose) {
     purpose.run(Campaign.seeds(purpose.brief, purpose.all));
@@ -159,6 +159,17 @@ class CampaignSimulationTest {
   private static Purpose leaders(String text, UnaryOperator<SimPlan> faults) {
     LongFunction<SimPlan> plans = seed -> faults.apply(SimPlan.of(seed).leading());
     return new Purpose(text, 4, 20, plans, List.of(new Figure("leads", it -> it.leases, 10)));
+  }
+
+  /** Somebody writes to a master what no client does. */
+  static Stream<Purpose> counters() {
+    return Stream.of(
+        new Purpose(
+            "nobody follows a counter that is far ahead",
+            4,
+            20,
+            seed -> SimPlan.of(seed).with(SimFault.NODE_COUNTER),
+            List.of()));
   }
 
   /** The masters change under clients that work, with the production commands. */

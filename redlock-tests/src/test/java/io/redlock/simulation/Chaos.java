@@ -40,6 +40,8 @@ final class Chaos {
           "ERR The user executing the script can't run this command or subcommand script:"
               + " 0123456789012345678901234567890123456789, on @user_script:12.");
 
+  private static final long FAR_COUNTER = (1L << 53) - 4;
+
   private final SimWorld world;
   private final SimPlan plan;
   private final SimRandom random;
@@ -62,6 +64,9 @@ final class Chaos {
       planNext(fault);
     }
     world.at(plan.calmFromNanos(), () -> servers.forEach(server -> server.clock.rate(0)));
+    world.at(
+        plan.calmFromNanos() + 1, // dumps may have brought it back
+        () -> servers.forEach(each -> plan.names().forEach(name -> correct(each, name))));
     if (plan.has(SimFault.NODE_OLD_DUMP) || plan.has(SimFault.NODE_FAILOVER)) {
       servers.forEach(this::dumpNowAndThen);
     }
@@ -129,6 +134,7 @@ final class Chaos {
       case NODE_POLICY -> evictWhileRefused();
       case NODE_SWAP -> swap();
       case NODE_COPY -> copy();
+      case NODE_COUNTER -> setCounter(server, "r" + random.nextInt(plan.resources));
       case NODE_REFUSED -> ifUp(fault, server, () -> loseWhileRefused(server));
       case SCRIPT_FLUSH -> ifUp(fault, server, server::flushScripts);
       case CUT -> someSocket(client, SimSocket::cut);
@@ -307,6 +313,25 @@ final class Chaos {
       String name = names.get(random.nextInt(names.size()));
       note(SimFault.NODE_EVICT, server + " evicts " + name);
       server.evict(name);
+    }
+  }
+
+  private void setCounter(SimServer server, String name) {
+    note(SimFault.NODE_COUNTER, server + " counts " + name + " far ahead");
+    server.setCounter(name, FAR_COUNTER);
+    end(SimPlan.MILLI, () -> correct(server, name));
+  }
+
+  /** By the counters of the other masters, or by the time. */
+  private void correct(SimServer server, String name) {
+    if (server.cell(name).counter() == FAR_COUNTER) {
+      long leastMicros = Simulation.trueMicros(world) + plan.skewMicros;
+      long highest =
+          servers.stream()
+              .mapToLong(other -> other.cell(name).counter())
+              .filter(counter -> counter < FAR_COUNTER)
+              .reduce(leastMicros, Math::max);
+      server.setCounter(name, highest);
     }
   }
 

@@ -3,6 +3,7 @@ package io.redlock.simulation;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
+import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Reader;
 import io.redlock.testkit.ReaderChecks;
@@ -17,6 +18,8 @@ import java.util.function.Supplier;
 
 /** What each node did: I5, I8, and the grants that I9 counts. */
 final class NodeChecks {
+
+  private static final NodeModel SOUND = new NodeModel(0, 0);
 
   private record Grant(String owner, long token) {}
 
@@ -83,7 +86,7 @@ final class NodeChecks {
       List<Cell> after,
       NodeReply reply) {
     for (int i = 0; i < before.size(); i++) {
-      checkCell(node, request, before.get(i), after.get(i));
+      checkCell(node, nowMillis, request, before.get(i), after.get(i));
       checkReaders(node, nowMillis, request, before.get(i), after.get(i));
     }
     Kind kind = reply.kind();
@@ -102,7 +105,12 @@ final class NodeChecks {
     }
   }
 
-  private void checkCell(int node, NodeRequest request, Cell before, Cell after) {
+  private void checkCell(int node, long nowMillis, NodeRequest request, Cell before, Cell after) {
+    boolean isFar =
+        after.counter() > before.counter() && SOUND.isFar(after.counter(), nowMillis * 1_000);
+    if (isFar) {
+      violated(SimInvariant.I20, node, request, () -> "takes the counter of " + after);
+    }
     if (after.counter() < before.counter()) {
       violated(SimInvariant.I8, node, request, () -> "lowers the counter from " + before);
     }

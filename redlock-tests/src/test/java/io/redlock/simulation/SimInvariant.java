@@ -20,6 +20,7 @@ public enum SimInvariant {
   I17("a connection has one writer, releases go first, and order is kept"),
   I18("a node that is shown as up was audited lately, and goes on being audited"),
   I19("the number of scripts that one event can cause is bounded"),
+  I20("no node takes a counter that is far ahead of its clock"),
   I21("an inspection names the holder of a lease that is valid throughout, or says unknown"),
   I22("what an operator has set free is not extended"),
   I23(

@@ -51,7 +51,8 @@ final class SimPlan {
           SimFault.NODE_POLICY,
           SimFault.NODE_SWAP,
           SimFault.NODE_COPY,
-          SimFault.NODE_REFUSED);
+          SimFault.NODE_REFUSED,
+          SimFault.NODE_COUNTER);
 
   final long seed;
   int nodes;
@@ -427,6 +428,11 @@ final class SimPlan {
   /** These invariants are not looked at, so that what follows from their violation is seen. */
   SimPlan unchecked(SimInvariant... invariants) {
     unchecked.addAll(List.of(invariants));
+    return this;
+  }
+
+  SimPlan with(SimFault fault) {
+    faults.add(fault);
     return this;
   }
 

@@ -564,6 +564,11 @@ final class SimServer {
     }
   }
 
+  /** Somebody writes a counter, which has no end then. */
+  void setCounter(String name, long counter) {
+    put(name, cell(name).counting(counter, Long.MAX_VALUE));
+  }
+
   void trouble(@Nullable Trouble trouble) {
     this.trouble = trouble;
   }
