@@ -129,4 +129,13 @@ public interface RedlockOperations {
    * @return one status per set of resources that is waited for
    */
   List<WaitStatus> waits();
+
+  /**
+   * Returns the number of events that listeners of this instance did not get, because too many
+   * waited, or failed on by throwing. Other callbacks that throw count, too. A local look: sends
+   * nothing.
+   *
+   * @return the number since this instance was built, each listener counted for itself
+   */
+  long lostEvents();
 }

@@ -3,6 +3,7 @@ package io.redlock.driver;
 import io.redlock.LeaseEnd;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +17,7 @@ final class Callbacks {
   private final CallbackThreads losses;
   private final CallbackThreads others;
   private final Executor executor; // runs user code
+  final AtomicLong failed = new AtomicLong(); // how often user code has thrown
   private final boolean direct; // it is called at once, on the current thread; for simulations
 
   Callbacks(Executor executor, boolean direct, CallbackThreads losses, CallbackThreads others) {
@@ -116,6 +118,7 @@ final class Callbacks {
         try {
           userCode.run();
         } catch (Throwable e) {
+          failed.incrementAndGet();
           Log.LOG.warn("A callback failed; the lock service is not affected", e);
         }
       }

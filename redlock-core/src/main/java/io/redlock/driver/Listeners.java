@@ -7,6 +7,7 @@ import io.redlock.RedlockListener;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -41,7 +42,7 @@ final class Listeners {
     private final Callbacks callbacks;
     private final Queue<Runnable> waiting = new LinkedBlockingQueue<>(); // guarded by this
     private boolean isRunning; // guarded by this
-    private long dropped; // guarded by this
+    private final AtomicLong dropped = new AtomicLong();
 
     Events(RedlockListener listener, Callbacks callbacks) {
       this.name = listener.getClass().getName();
@@ -57,7 +58,7 @@ final class Listeners {
           starts = !isRunning;
           isRunning = true;
         } else {
-          isFirst = dropped++ == 0;
+          isFirst = dropped.getAndIncrement() == 0;
         }
       }
       if (isFirst) {
@@ -105,11 +106,16 @@ final class Listeners {
       return isRunning;
     }
 
-    synchronized void closed() {
-      if (dropped > 0) {
+    void closed() {
+      if (dropped.get() > 0) {
         Log.LOG.warn("{} was slow: {} events were dropped", name, dropped);
       }
     }
+  }
+
+  /** Returns the number of events that listeners did not get, or failed on. */
+  long lost() {
+    return callbacks.failed.get() + events.stream().mapToLong(its -> its.dropped.get()).sum();
   }
 
   void started(Redlock redlock) {

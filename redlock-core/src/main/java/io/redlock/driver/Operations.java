@@ -71,6 +71,11 @@ final class Operations implements RedlockOperations {
   }
 
   @Override
+  public long lostEvents() {
+    return context.listeners.lost();
+  }
+
+  @Override
   public Inspection inspect(String resource) throws InterruptedException {
     String key = key(resource, "inspect");
     Blocking.checkInterrupt();

@@ -172,6 +172,10 @@ class ListenersTest {
             "A listener returned null in onCall; it is notified itself",
             "A callback failed; the lock service is not affected"),
         log.newWarnings());
+    assertEquals(1, listeners.lost());
+    LeaseEnd lost = new LeaseEnd(LeaseEnd.Cause.EXPIRED, "its time was over");
+    listeners.reportEnd(lost, listener -> listener.onGiveUp(Bed.REQUEST, Duration.ZERO));
+    assertEquals(2, listeners.lost());
   }
 
   @Test
@@ -191,6 +195,7 @@ class ListenersTest {
     assertEquals(3_000, Collections.frequency(events, "quick given up after 0 ms"));
     assertEquals(1_000, Collections.frequency(events, "slow given up after 0 ms"));
     assertEquals(1, Collections.frequency(events, "slow closed"));
+    assertEquals(2_000, listeners.lost());
     listeners.closed(bed.redlock);
     String named = Named.class.getName();
     assertEquals(

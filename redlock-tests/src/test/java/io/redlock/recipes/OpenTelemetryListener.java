@@ -6,6 +6,7 @@ import io.opentelemetry.api.metrics.DoubleHistogram;
 import io.opentelemetry.api.metrics.LongCounter;
 import io.opentelemetry.api.metrics.LongUpDownCounter;
 import io.opentelemetry.api.metrics.Meter;
+import io.opentelemetry.api.metrics.ObservableLongMeasurement;
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
@@ -47,15 +48,18 @@ final class OpenTelemetryListener implements RedlockListener {
 
   /** One gauge per node: 1 while it votes. Close what it returns before the lock service. */
   AutoCloseable watch(Redlock redlock) {
-    return meter
-        .gaugeBuilder("redlock.node.votes")
-        .ofLongs()
-        .buildWithCallback(
-            gauge -> {
-              for (NodeStatus node : redlock.operations().nodes()) {
-                gauge.record(node.state() == State.UP ? 1 : 0, Attributes.of(NODE, node.name()));
-              }
-            });
+    ObservableLongMeasurement votes =
+        meter.gaugeBuilder("redlock.node.votes").ofLongs().buildObserver();
+    ObservableLongMeasurement lost = meter.counterBuilder("redlock.events.lost").buildObserver();
+    return meter.batchCallback(
+        () -> {
+          lost.record(redlock.operations().lostEvents());
+          for (NodeStatus node : redlock.operations().nodes()) {
+            votes.record(node.state() == State.UP ? 1 : 0, Attributes.of(NODE, node.name()));
+          }
+        },
+        votes,
+        lost);
   }
 
   @Override

@@ -1,6 +1,8 @@
 package io.redlock.micrometer;
 
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.TimeGauge;
 import io.redlock.NodeStatus;
@@ -30,7 +32,8 @@ final class ServiceGauges {
   private final Place place;
   private final CopyOnWriteArrayList<Redlock> services = new CopyOnWriteArrayList<>();
   private final Map<String, Gauge> votes = new HashMap<>(); // by node; guarded by ALL
-  private final List<Gauge> gauges; // guarded by ALL
+  private final List<Meter> gauges; // guarded by ALL
+  private long lostBefore; // events of services that are closed; guarded by ALL
 
   private ServiceGauges(Place place) {
     this.place = place;
@@ -45,6 +48,10 @@ final class ServiceGauges {
             TimeGauge.builder(
                     "redlock.waiting.longest", this, TimeUnit.SECONDS, ServiceGauges::longest)
                 .description("Longest time that one of these calls has waited")
+                .tag("service", place.service)
+                .register(place.registry),
+            FunctionCounter.builder("redlock.events.lost", this, ServiceGauges::lost)
+                .description("Events that listeners did not get, or failed on")
                 .tag("service", place.service)
                 .register(place.registry));
   }
@@ -67,6 +74,7 @@ final class ServiceGauges {
       Place place = new Place(registry, service);
       ServiceGauges gauges = ALL.get(place);
       if (gauges != null && gauges.services.remove(redlock)) {
+        gauges.lostBefore += redlock.operations().lostEvents();
         gauges.removeVotes();
         if (gauges.services.isEmpty()) {
           gauges.gauges.forEach(registry::remove);
@@ -100,6 +108,12 @@ final class ServiceGauges {
 
   private static double waiting(Redlock redlock) {
     return redlock.operations().waits().stream().mapToInt(WaitStatus::calls).sum();
+  }
+
+  private double lost() {
+    synchronized (ALL) { // a total never falls
+      return lostBefore + sum(redlock -> redlock.operations().lostEvents());
+    }
   }
 
   private double longest() {

@@ -238,11 +238,16 @@ class RedlockMetricsTest {
         });
     metrics.bindTo(meters);
     assertThrows(IllegalStateException.class, () -> live(metrics));
+    double lost = lostEvents();
+    assertTrue(lost >= 5, "events that a registry refused: " + lost);
     assertEquals(2, timer("redlock.acquire", "outcome", "acquired"));
     assertEquals(1, timer("redlock.extend", "outcome", "extended"));
     assertEquals(1, timer("redlock.lease", "cause", "released"));
     assertEquals(0, votes("master-1"));
     assertEquals(1, resets(meters));
+    InMemoryMasters.inVirtualTime(1).connect(settings -> settings.listener(metrics));
+    ((Redlock) measured.get(0)).close();
+    assertTrue(lostEvents() >= lost, "a total never falls");
   }
 
   @Test
@@ -351,6 +356,10 @@ class RedlockMetricsTest {
 
   private static double resets(MeterRegistry registry) {
     return registry.get("redlock.node.resets").tags("node", "master-1").counter().count();
+  }
+
+  private double lostEvents() {
+    return meters.get("redlock.events.lost").functionCounter().count();
   }
 
   private double gauge(String name) {
