@@ -118,6 +118,18 @@ class DashboardTest {
     }
   }
 
+  @Test
+  void dashboardShowsEachMeterAndTheSlowestOfEachTimer() throws Exception {
+    String dashboard = Repository.read("docs/observability/redlock-dashboard.json");
+    Repository.promisedMeters()
+        .forEach(
+            (meter, tags) -> {
+              String ending = tags.contains("shared") ? "_seconds_max" : "";
+              String series = meter.replace('.', '_') + ending;
+              assertTrue(dashboard.contains(series), series);
+            });
+  }
+
   private static void check(
       String expression, String scrape, TreeSet<String> names, List<String> missing) {
     Matcher selector = SELECTOR.matcher(expression);
