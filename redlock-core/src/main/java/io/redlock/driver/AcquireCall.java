@@ -48,8 +48,7 @@ final class AcquireCall extends LocalQueue.Waiter {
   private boolean isLooking; // guarded by this; between two attempts of a pass
   private final int[] failures = new int[CAUSES]; // guarded by this; of each cause
   private @Nullable AttemptEnd lastRefusal; // guarded by this
-  private boolean isStrategyBusy; // guarded by this; asked, perhaps for an older plan
-  private int pondered; // guarded by this; the plan for which a strategy was asked
+  private int pondered; // guarded by this; the plan for which a strategy is asked; 0 for none
 
   private String owner = ""; // set before it joins the queues
   private CallState state; // guarded by this
@@ -667,13 +666,12 @@ final class AcquireCall extends LocalQueue.Waiter {
     int count;
     int plan;
     synchronized (this) {
-      plan = state.plan();
-      pondered = plan;
-      if (isStrategyBusy || !context.pauses.mayBlock()) {
+      if (pondered != 0 || !context.pauses.mayBlock()) {
         become(pausedByDefault());
         return;
       }
-      isStrategyBusy = true;
+      plan = state.plan();
+      pondered = plan;
       cause = Objects.requireNonNull(lastRefusal).cause();
       count = failures[cause.ordinal()];
     }
@@ -681,7 +679,7 @@ final class AcquireCall extends LocalQueue.Waiter {
         () -> {
           long nanos = context.pauses.chosenNanos(count, cause);
           synchronized (this) {
-            isStrategyBusy = false;
+            pondered = 0;
             become(state.paused(plan, nanos, leftNanos()));
           }
           drain();
