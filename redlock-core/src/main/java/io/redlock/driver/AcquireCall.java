@@ -104,7 +104,7 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   private void begin() {
     place = isFair() ? context.fairWaiters.enter(waits(), isShared(), this::woken) : null;
-    owner = context.ownerIds.get(request.note());
+    owner = context.ownerId(request.note());
     boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
     synchronized (this) {
       wasBehind = !mayAsk;

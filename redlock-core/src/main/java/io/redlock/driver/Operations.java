@@ -11,6 +11,7 @@ import io.redlock.WaitStatus;
 import io.redlock.driver.Poll.Answer;
 import io.redlock.protocol.FreeRound;
 import io.redlock.protocol.LeaseTerms;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -155,7 +156,7 @@ final class Operations implements RedlockOperations {
     NodeRequest free =
         new NodeRequest.Free(
             List.of(key),
-            context.ownerIds.freed(),
+            HolderLabel.freed(context.settings.label()),
             context.ticker.wallMicros(),
             round.buried(),
             round.seen());

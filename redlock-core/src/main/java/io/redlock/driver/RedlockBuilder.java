@@ -269,7 +269,8 @@ public final class RedlockBuilder implements RedlockSettings {
         values.get(Setting.CLOCK_SKEW).toNanos() / 1_000,
         values.find(Setting.LOSS_MARGIN).map(Duration::toNanos).orElse(-1L),
         values.get(Setting.MIN_VALIDITY).toNanos(),
-        values.find(Setting.KEY_PREFIX).orElse(""));
+        values.find(Setting.KEY_PREFIX).orElse(""),
+        values.find(Setting.HOLDER).orElse(""));
   }
 
   /**
@@ -328,7 +329,7 @@ public final class RedlockBuilder implements RedlockSettings {
             ticker,
             timers,
             random,
-            new OwnerIds(values.find(Setting.HOLDER).orElse(""), ownerIds),
+            ownerIds,
             retryStrategy,
             callbacks,
             listeners,

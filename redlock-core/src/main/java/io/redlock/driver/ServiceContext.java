@@ -6,6 +6,7 @@ import io.redlock.Votes;
 import io.redlock.Votes.NodeVote;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.TenureRules;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 
@@ -27,7 +29,7 @@ final class ServiceContext {
   final Ticker ticker;
   final Scheduler scheduler;
   final RandomGenerator random;
-  final OwnerIds ownerIds;
+  private final Supplier<String> ownerIds; // what no other id has
   final Pauses pauses;
   final MedianClock clock;
   final Agenda agenda;
@@ -47,7 +49,7 @@ final class ServiceContext {
       Ticker ticker,
       Scheduler scheduler,
       RandomGenerator random,
-      OwnerIds ownerIds,
+      Supplier<String> ownerIds,
       RetryStrategy retryStrategy,
       Callbacks callbacks,
       List<RedlockListener> listeners,
@@ -73,7 +75,12 @@ final class ServiceContext {
     clock = new MedianClock(nodes, quorum, ticker, settings.skewMicros());
     this.agenda = agenda;
     noVotes = votes(List.of());
-    fairWaiters = new FairWaiters(() -> ownerIds.get(""));
+    fairWaiters = new FairWaiters(() -> ownerId(""));
+  }
+
+  /** Returns a new id that says who asks and what for, as far as that is known. */
+  String ownerId(String note) {
+    return HolderLabel.ownerId(settings.label(), note, ownerIds.get()); // A1
   }
 
   /** Takes notice of a ttl: a callback should not take as long. */

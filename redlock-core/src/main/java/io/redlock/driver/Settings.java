@@ -19,7 +19,8 @@ record Settings(
     long skewMicros, // the largest difference between node clocks
     long lossMarginNanos, // how long before its deadline a lease is lost; −1: a tenth of its ttl
     long minValidityNanos, // of a new lease
-    String keyPrefix) {
+    String keyPrefix,
+    String label) { // of the client; empty if it has none
 
   static final String RESERVED_PREFIX = "redlock:";
   private static final int MAX_NAME_BYTES = 512;

@@ -156,7 +156,8 @@ final class Bed {
             2_000_000,
             -1,
             0,
-            "app:");
+            "app:",
+            "");
     Agenda agenda = new Agenda(time, time);
     context =
         new ServiceContext(
@@ -178,7 +179,7 @@ final class Bed {
             time,
             time,
             new SplittableRandom(7),
-            new OwnerIds("", () -> ownerIds.get()),
+            () -> ownerIds.get(),
             retryStrategy,
             callbacks.apply(agenda),
             List.of(listener == null ? new Recorder() : listener),

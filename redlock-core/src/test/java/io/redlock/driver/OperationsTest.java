@@ -86,12 +86,6 @@ class OperationsTest {
   }
 
   @Test
-  void operatorIsNamedByTheLabelOfItsClient() {
-    assertEquals("freed/ops@host", new OwnerIds("ops@host", () -> "1").freed());
-    assertEquals("freed/", new OwnerIds("", () -> "1").freed());
-  }
-
-  @Test
   void wrongArgumentSendsNothing() {
     for (String resource : new String[] {"", "x".repeat(600)}) {
       String message =

@@ -34,7 +34,7 @@ class SettingsTest {
 
   @Test
   void keyThatTheLibraryKeepsForItselfIsRefused() {
-    Settings bare = new Settings(50_000_000, 30_000, 10_000, 2_000_000, -1, 0, "red");
+    Settings bare = new Settings(50_000_000, 30_000, 10_000, 2_000_000, -1, 0, "red", "");
     List<String> problems = bare.problems(of("lock:fence:x"));
     assertEquals(1, problems.size());
     assertTrue(problems.get(0).contains("redlock:fence:x"), problems.get(0));
@@ -44,7 +44,7 @@ class SettingsTest {
   @Test
   void ttlThatLeavesNoValidityIsRefused() {
     Settings greedy =
-        new Settings(1_000_000, 30_000, 10_000, 2_000_000, 900_000_000, 88_000_000, "");
+        new Settings(1_000_000, 30_000, 10_000, 2_000_000, 900_000_000, 88_000_000, "", "");
     assertEquals(List.of(), greedy.ttlProblems(Duration.ofMillis(1_001)));
     List<String> problems = greedy.ttlProblems(Duration.ofSeconds(1));
     assertEquals(1, problems.size());
@@ -90,7 +90,8 @@ class SettingsTest {
 
   @Test
   void termsReserveTheMarginAndTheLeastValidity() {
-    Settings both = new Settings(1_000_000, 30_000, 10_000, 2_000_000, 5_000_000, 7_000_000, "");
+    Settings both =
+        new Settings(1_000_000, 30_000, 10_000, 2_000_000, 5_000_000, 7_000_000, "", "");
     assertEquals(12_000_000, both.terms(Quorum.of(3), 1_000).minValidityNanos());
     assertEquals(12_000_000, both.terms(Quorum.of(3), 1_000).driftNanos());
   }
@@ -104,7 +105,7 @@ class SettingsTest {
 
   @Test
   void lossMarginOfZeroIsNoMargin() {
-    Settings none = new Settings(1_000_000, 30_000, 10_000, 2_000_000, 0, 0, "");
+    Settings none = new Settings(1_000_000, 30_000, 10_000, 2_000_000, 0, 0, "", "");
     assertEquals(0, none.lossMarginNanos(10_000));
     assertEquals(1_000_000_000, settings.lossMarginNanos(10_000), "by default a tenth");
   }
