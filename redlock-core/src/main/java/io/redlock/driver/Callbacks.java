@@ -76,16 +76,6 @@ final class Callbacks {
     }
   }
 
-  private boolean handOver(Callback callback) {
-    try {
-      executor.execute(callback);
-      return true;
-    } catch (Throwable e) { // thrown by the executor: Callback catches what user code throws
-      Log.LOG.warn("The callback executor refused a callback; a thread of the library runs it", e);
-      return false;
-    }
-  }
-
   /**
    * User code that runs once, even if an executor accepts it and then throws. Its first run hands
    * it to the executor, and the next run is that of the executor.
@@ -105,15 +95,27 @@ final class Callbacks {
 
     @Override
     public void run() {
-      if (compareAndSet(0, HANDED_OVER)) {
-        if (handOver(this)) {
-          return;
-        }
-        if (direct) {
-          queue.add(this);
-          return;
+      if (!compareAndSet(0, HANDED_OVER)) {
+        runOnce();
+        return;
+      }
+      try {
+        executor.execute(this);
+      } catch (Throwable e) { // thrown by the executor: the other catch has those of user code
+        try {
+          Log.LOG.warn(
+              "The callback executor refused a callback; a thread of the library runs it", e);
+        } finally { // even a line takes memory
+          if (direct) {
+            queue.add(this);
+          } else {
+            runOnce();
+          }
         }
       }
+    }
+
+    private void runOnce() {
       if (compareAndSet(HANDED_OVER, RUN)) {
         try {
           userCode.run();

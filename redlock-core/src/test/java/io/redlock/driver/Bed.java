@@ -117,14 +117,14 @@ final class Bed {
     this(quorum, listener, retryStrategy, agenda -> callbacks(callbackExecutor, true, agenda));
   }
 
-  /** Returns a bed whose callbacks need a thread, which starts after the action, and at once. */
-  static Bed withThreads(int size, Runnable whenOneStarts) {
+  /** Returns a bed whose callbacks need a thread and an executor; both first run the action. */
+  static Bed withThreads(int size, Runnable first) {
     ThreadFactory threads =
         task ->
             new Thread(task) {
               @Override
               public void start() {
-                whenOneStarts.run();
+                first.run();
                 run();
               }
             };
@@ -134,7 +134,10 @@ final class Bed {
         RetryStrategy.jitteredBackoff(),
         agenda ->
             new Callbacks(
-                Runnable::run,
+                userCode -> {
+                  first.run();
+                  userCode.run();
+                },
                 false,
                 new CallbackThreads(threads, 0, agenda),
                 new CallbackThreads(threads, 0, agenda)));
@@ -269,26 +272,35 @@ final class Bed {
     return names.toString();
   }
 
+  private static boolean isRelease(NodeRequest request) {
+    return request instanceof NodeRequest.Release;
+  }
+
   /**
    * Asserts that nothing is locked or under way: to every node on which an operation may have left
-   * a key, the release of its owner was sent behind it; no lease, queue or timer is left.
+   * a key, the release of its owner was sent behind it; no lease, queue or timer is left. No node
+   * got a grant twice, or anything of an owner behind its release.
    */
   void assertNothingIsLeft(Object how) {
     for (ScriptedNode node : nodes) {
       List<ScriptedNode.Call> calls = node.calls();
       for (int index = 0; index < calls.size(); index++) {
         NodeRequest request = calls.get(index).request;
-        boolean released =
-            calls.subList(index, calls.size()).stream()
+        List<NodeRequest> later =
+            calls.subList(index + 1, calls.size()).stream()
                 .map(call -> call.request)
-                .anyMatch(
-                    later ->
-                        later instanceof NodeRequest.Release
-                            && later.owner().equals(request.owner())
-                            && later.token() >= request.token());
+                .filter(each -> each.owner().equals(request.owner()))
+                .toList();
+        boolean released =
+            later.stream().anyMatch(each -> isRelease(each) && each.token() >= request.token());
         assertTrue(
             released || !calls.get(index).mayHaveLeftAKey(),
             () -> how + ": " + node.name() + " got no release for " + request);
+        assertTrue(
+            isRelease(request)
+                ? later.stream().allMatch(Bed::isRelease)
+                : !(request instanceof NodeRequest.Grant && later.contains(request)),
+            () -> how + ": " + node.name() + " got too much after " + request);
       }
     }
     assertEquals(List.of(), HeldLease.all(context), () -> how + ": leases");

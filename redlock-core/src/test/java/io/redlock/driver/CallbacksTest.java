@@ -4,11 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.scenes.KeptLog;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
@@ -100,6 +98,21 @@ class CallbacksTest {
   }
 
   @Test
+  void callbackRunsThoughNeitherItsExecutorNorTheLogTakesAnything() throws Exception {
+    EffectsMayFailTest.FullLog full =
+        new EffectsMayFailTest.FullLog(
+            () -> {
+              throw new IllegalStateException("no memory for a line");
+            });
+    try {
+      Callbacks callbacks = over(List.<Runnable>of()::add, false);
+      assertEquals("redlock-losses", nameOfThread(code -> ofLoss(callbacks, code)));
+    } finally {
+      full.close();
+    }
+  }
+
+  @Test
   void userCodeThatThrowsIsContained() {
     Callbacks callbacks = over(Runnable::run, true);
     for (Error failure :
@@ -141,32 +154,5 @@ class CallbacksTest {
     assertEquals("told", told.get(60, TimeUnit.SECONDS));
     assertEquals(0, time.tasks());
     assertTrue(told.isDone());
-  }
-
-  @Test
-  void callbacksAreDeliveredAfterMemoryWasShortForSeconds() throws Exception {
-    boolean[] isShort = {true};
-    ThreadFactory factory =
-        task -> {
-          if (isShort[0]) {
-            throw new OutOfMemoryError("unable to create native thread");
-          }
-          return new Thread(task);
-        };
-    Callbacks callbacks = new Callbacks(Runnable::run, false, threads(factory), threads(factory));
-    time.watch(agenda::check);
-    CountDownLatch delivered = new CountDownLatch(3);
-    CompletableFuture<String> internal = new CompletableFuture<>();
-    CompletableFuture<Void> told = callbacks.pass(internal).thenRun(delivered::countDown);
-    time.shortOfMemory(Duration.ofSeconds(10));
-    ofLoss(callbacks, delivered::countDown);
-    callbacks.other(delivered::countDown);
-    internal.complete("acquired");
-    time.passWithChecks(Duration.ofSeconds(9));
-    assertEquals(3, delivered.getCount());
-    isShort[0] = false;
-    time.passWithChecks(Duration.ofSeconds(2));
-    told.get(20, TimeUnit.SECONDS);
-    assertTrue(delivered.await(20, TimeUnit.SECONDS));
   }
 }
