@@ -11,7 +11,6 @@ import io.redlock.Lease;
 import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -62,34 +61,6 @@ class LeaderCandidateTest {
     bed.time.duringNextSchedule(planned::incrementAndGet);
     bed.redlock.close();
     assertEquals(0, planned.get());
-  }
-
-  @Test
-  void candidateOfAServiceGoesOnAfterMemoryWasShort() throws Exception {
-    bed.script(Bed::yes);
-    LinkedBlockingQueue<Thread> seen = new LinkedBlockingQueue<>();
-    CountDownLatch isReturned = new CountDownLatch(1);
-    AtomicInteger terms = new AtomicInteger();
-    Leadership candidate =
-        bed.redlock.lead(
-            "orders/42",
-            Bed.TTL,
-            Duration.ofMinutes(5),
-            (lease, leadership) -> {
-              isReturned.await();
-              if (terms.getAndIncrement() == 0) {
-                bed.time.shortOfMemory(Duration.ofSeconds(5)); // for the pause after it
-              }
-              seen.add(Thread.currentThread());
-            });
-    isReturned.countDown();
-    for (int term = 0; term < 2; term++) {
-      bed.time.passWithChecks(Duration.ofSeconds(20L * term));
-      Thread worker = seen.poll(60, TimeUnit.SECONDS);
-      assertNotNull(worker, "no term " + term);
-      worker.join(60_000);
-    }
-    candidate.close();
   }
 
   /** The caller of lead() stands still, once it has a term, until the work has closed. */
