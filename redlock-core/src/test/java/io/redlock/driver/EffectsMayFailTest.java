@@ -120,9 +120,9 @@ class EffectsMayFailTest {
         "every yes; call ttl 2000 shared wait 20000 fair; call ttl 2000 shared wait 20000 fair;"
             + " call ttl 2000 wait 20000 fair; pass-checks 1000; close 1; pass 200; close 2; pass 200;"
             + " every gone; extend 3 2000; pass-checks 1000",
-        // One of several names, and a release that is repeated.
-        "every down; call any-of 3 wait 20000; pass-checks 1000; every yes; pass-checks 1000;"
-            + " every silent; close 1; pass-checks 1000; releases yes; pass-checks 1000"
+        // One of several names, a release that is repeated, and questions of an operator.
+        "every down; call any-of 3 wait 20000; inspect; pass-checks 1000; every yes; pass-checks 1000;"
+            + " every silent; close 1; inspect; pass-checks 1000; releases yes; pass-checks 1000"
       })
   void allEndsWhereverMemoryIsShort(String life) {
     for (int times : new int[] {1, 4, 50}) {

@@ -1,7 +1,6 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -83,17 +82,6 @@ class FairWaitersTest {
     enter("second", true);
     waiters.listening(1);
     assertEquals(List.of("second by 1"), woken);
-  }
-
-  @Test
-  void supplierThatFailsIsAskedAgainByTheNextCall() {
-    List<String> ids = new ArrayList<>();
-    FairWaiters failing = new FairWaiters(() -> ids.remove(0));
-    assertThrows(RuntimeException.class, () -> failing.enter(true, false, node -> {}));
-    ids.add("client");
-    QueuePlace place = failing.enter(true, false, node -> {});
-    assertEquals("client", place.ticket(1).client());
-    assertEquals(1, place.number());
   }
 
   @Test

@@ -93,35 +93,6 @@ class HeldLeaseTest {
   }
 
   @Test
-  void nextWaiterIsCalledThoughTheFirstReportOfTheEndFails() {
-    List<String> steps = new ArrayList<>();
-    bed.context.queues.join(
-        new LocalQueue.Waiter(bed.context.agenda, Bed.REQUEST, lease.owner.names, 0) {
-          @Override
-          boolean step(long nowNanos, long nowWallMicros) {
-            return false;
-          }
-
-          @Override
-          boolean isFair() {
-            steps.add("asked");
-            if (steps.size() == 3) { // at the release, then at the pass that it does not take
-              throw new OutOfMemoryError("memory is short");
-            }
-            return false;
-          }
-
-          @Override
-          void proceed(long delayNanos) {
-            steps.add("called");
-          }
-        });
-    lease.close();
-    bed.time.pass(COARSE_TICK);
-    assertEquals(List.of("asked", "asked", "asked", "asked", "called"), steps);
-  }
-
-  @Test
   void endThatIsAskedForWhileItComesIsPassedToTheExecutorOnce() {
     List<Runnable> tasks = new ArrayList<>();
     Bed other = new Bed(3, tasks::add, new RedlockListener() {});

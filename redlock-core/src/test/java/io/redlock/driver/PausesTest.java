@@ -57,6 +57,21 @@ class PausesTest {
   }
 
   @Test
+  void defaultDecidesWhereItFails() {
+    RetryStrategy failing =
+        (failures, cause, random) -> {
+          if (failures > 1) {
+            throw new AssertionError("a user's mistake");
+          }
+          throw new IllegalStateException("a user's mistake");
+        };
+    for (int failures : new int[] {1, 2}) {
+      Pauses pauses = new Pauses(failing, new SplittableRandom(SEED));
+      assertEquals(byDefaultNanos(failures, Cause.HELD), pauses.chosenNanos(failures, Cause.HELD));
+    }
+  }
+
+  @Test
   void strategyIsGivenTheRandomnessOfTheService() {
     Pauses pauses =
         new Pauses(

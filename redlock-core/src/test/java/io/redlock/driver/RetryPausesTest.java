@@ -3,15 +3,11 @@ package io.redlock.driver;
 import static io.redlock.driver.AcquireCallTest.PATIENT;
 import static io.redlock.driver.AcquireCallTest.attempts;
 import static io.redlock.driver.AcquireCallTest.grants;
-import static io.redlock.driver.AcquireCallTest.lease;
 import static io.redlock.driver.AcquireCallTest.loop;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.RedlockListener;
-import io.redlock.RetryStrategy;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.spi.NodeReply;
 import java.time.Duration;
@@ -24,7 +20,6 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** When a call asks its retry strategy, and what it does if that fails or blocks. */
 class RetryPausesTest {
@@ -112,39 +107,6 @@ class RetryPausesTest {
     asked.script(grants(NodeReply.held(-1, 5, "")));
     asked.time.passMillis(1_000);
     assertEquals(1, attempts(asked));
-  }
-
-  /** Returns a strategy with this defect. */
-  private static RetryStrategy bad(String how) {
-    return (failures, cause, random) ->
-        switch (how) {
-          case "null" -> null;
-          case "negative" -> Duration.ofNanos(-1);
-          case "least" -> Duration.ofSeconds(Long.MIN_VALUE);
-          case "greatest" -> Duration.ofSeconds(Long.MAX_VALUE);
-          case "exception" -> throw new IllegalStateException("a user's mistake");
-          default -> throw new AssertionError("a user's mistake");
-        };
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"null", "negative", "least", "greatest", "exception", "error"})
-  void defaultDecidesWhereTheStrategyFails(String how) {
-    Bed asked = new Bed(3, bad(how));
-    asked.script(grants(NodeReply.held(-1, 5, "")));
-    CompletableFuture<AcquireResult> call = asked.redlock.acquireAsync(PATIENT);
-    CompletableFuture<AcquireResult> next = asked.redlock.acquireAsync(PATIENT);
-    asked.time.passMillis(999);
-    int attempts = attempts(asked);
-    assertTrue(attempts > 5 && attempts < 100, attempts + " attempts");
-    assertFalse(call.isDone());
-    asked.time.passMillis(1);
-    assertEquals(AcquireResult.Outcome.CONTENDED, Bed.now(call).outcome());
-    assertEquals(AcquireResult.Outcome.CONTENDED, Bed.now(next).outcome());
-    asked.script(Bed::yes);
-    lease(asked.redlock.acquireAsync(PATIENT)).close();
-    asked.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
-    asked.assertNothingIsLeft(how);
   }
 
   @Test
