@@ -135,24 +135,17 @@ final class CallbackThreads extends Agenda.Item {
   }
 
   /** Warns of each task that has run for so long, once. Called about once a second. */
-  void check(long longNanos) {
-    for (Thread slow : newlySlow(longNanos)) {
-      Log.LOG.warn(
-          "A callback on {} runs for longer than a ttl, and delays others: {}",
-          slow.getName(),
-          List.of(slow.getStackTrace()));
-    }
-  }
-
-  private synchronized List<Thread> newlySlow(long longNanos) {
-    List<Thread> slow = new ArrayList<>();
+  synchronized void check(long longNanos) {
     for (Worker each : workers) {
-      if (each.thread != null && each.task != each.told && each.hasRunFor(longNanos)) {
+      Thread slow = each.thread;
+      if (slow != null && each.task != each.told && each.hasRunFor(longNanos)) {
         each.told = each.task;
-        slow.add(each.thread);
+        Log.LOG.warn(
+            "A callback on {} runs for longer than a ttl, and delays others: {}",
+            slow.getName(),
+            List.of(slow.getStackTrace()));
       }
     }
-    return slow;
   }
 
   /** Takes one task after the other, on a thread. Guarded by the threads. */
