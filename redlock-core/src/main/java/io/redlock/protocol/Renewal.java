@@ -13,17 +13,10 @@ public record Renewal(LeaseTerms terms, Deadline until, long dueNanos) {
   private static final long GRID_NANOS = 10_000_000;
 
   static Renewal begin(LeaseTerms terms, Deadline until, long nowNanos) {
-    return new Renewal(terms, until, nextNanos(terms, nowNanos));
-  }
-
-  private static long nextNanos(LeaseTerms terms, long nowNanos) {
     long delayNanos = terms.ttlMillis() * 1_000_000 / 3; // E9
     long dueNanos = nowNanos + delayNanos;
-    return dueNanos - Math.floorMod(dueNanos, Math.min(GRID_NANOS, delayNanos + 1));
-  }
-
-  Renewal extended(long nowNanos) {
-    return new Renewal(terms, until, nextNanos(terms, nowNanos));
+    long offNanos = Math.floorMod(dueNanos, Math.min(GRID_NANOS, delayNanos + 1));
+    return new Renewal(terms, until, dueNanos - offNanos);
   }
 
   Renewal failed(long nowNanos, TenureRules rules) {

@@ -422,7 +422,10 @@ public final class Tenure {
     boolean isCertain = outcome == Outcome.EXTENDED;
     if (extend.purpose() == Purpose.RENEWED) {
       Renewal now = Objects.requireNonNull(renewal);
-      renewal = isCertain ? now.extended(nowNanos) : now.failed(nowNanos, rules); // E9
+      renewal =
+          isCertain
+              ? Renewal.begin(now.terms(), now.until(), nowNanos)
+              : now.failed(nowNanos, rules); // E9
     } else if (extend.purpose() == Purpose.CONFIRMED) {
       reaffirmation = reaffirmation.answered(isCertain, nowNanos, rules); // E10
     }
