@@ -375,10 +375,10 @@ public final class Tenure {
    */
   public boolean pass(long next, LeaseTerms terms, long nowNanos, long nowWallMicros) {
     long leftNanos = deadline == null ? 0 : deadline.remainingNanos(nowNanos, nowWallMicros);
-    boolean isHeld = phase == Phase.HOLDING;
-    Passing passing =
-        new Passing(isHeld, leaseToken, token, begun > 0, longestTtlMillis, leftNanos);
-    if (!rules.mayPass(passing, next, terms)) {
+    boolean isNext = next == leaseToken + 1 && next <= token; // P2
+    boolean isUnchanged = begun == 0 && longestTtlMillis == terms.ttlMillis();
+    boolean isInTime = leftNanos > terms.minValidityNanos(); // P3
+    if (!rules.mayPass(phase == Phase.HOLDING, isNext, isUnchanged, isInTime)) {
       return false;
     }
     leaseToken = next;

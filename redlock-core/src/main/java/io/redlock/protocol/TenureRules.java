@@ -73,9 +73,16 @@ public class TenureRules {
     return round.firstToken(TOKENS_TO_PASS); // P2
   }
 
-  /** Returns true if a lease may be passed on, with this token and these terms. */
-  protected boolean mayPass(Passing passing, long next, LeaseTerms terms) {
-    return passing.allows(next, terms);
+  /**
+   * Returns true if a lease may be passed on.
+   *
+   * @param isHeld true if it has not ended
+   * @param isNext true if the next token follows its own, and its owner was granted that
+   * @param isUnchanged true if no extend was begun for it, and the next call wants the same ttl
+   * @param isInTime true if enough time is left until its deadline
+   */
+  protected boolean mayPass(boolean isHeld, boolean isNext, boolean isUnchanged, boolean isInTime) {
+    return isHeld && isNext && isUnchanged && isInTime;
   }
 
   /**

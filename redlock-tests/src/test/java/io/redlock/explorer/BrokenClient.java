@@ -5,8 +5,6 @@ import io.redlock.protocol.Ballot;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.Footprint;
-import io.redlock.protocol.LeaseTerms;
-import io.redlock.protocol.Passing;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -216,12 +214,13 @@ enum BrokenClient implements Scope.ClientRules {
     }
 
     @Override
-    protected boolean mayPass(Passing passing, long next, LeaseTerms terms) {
+    protected boolean mayPass(
+        boolean isHeld, boolean isNext, boolean isUnchanged, boolean isInTime) {
       return switch (broken) {
-        case PASSES_ABOVE_ITS_TOKEN -> passing.isHeld() && !passing.extended();
-        case PASSES_THE_SAME_TOKEN -> passing.isHeld();
-        case PASSES_WHAT_IS_OVER -> next == passing.token() + 1 && next <= passing.ownerToken();
-        default -> super.mayPass(passing, next, terms);
+        case PASSES_ABOVE_ITS_TOKEN -> isHeld && isUnchanged;
+        case PASSES_THE_SAME_TOKEN -> isHeld;
+        case PASSES_WHAT_IS_OVER -> isNext;
+        default -> super.mayPass(isHeld, isNext, isUnchanged, isInTime);
       };
     }
   }
