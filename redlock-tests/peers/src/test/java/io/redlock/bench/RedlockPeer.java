@@ -6,7 +6,10 @@ import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.jedis.JedisRedlock;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 
 /** This library, as a user has it: restart guard and all. */
 final class RedlockPeer extends Peer {
@@ -16,6 +19,9 @@ final class RedlockPeer extends Peer {
 
   /** Nothing is passed on: no two callers ask for the same ttl. */
   static final String GRANTED = NAME + ", a grant a turn";
+
+  /** One thread begins a cycle of each caller, and waits for all of them. */
+  static final String ASYNC = NAME + ", async";
 
   /** A node timeout for a machine that may be busy. */
   static final Duration PATIENT = Duration.ofSeconds(1);
@@ -37,6 +43,21 @@ final class RedlockPeer extends Peer {
 
   static JedisRedlock.Builder settings(String... addresses) {
     return JedisRedlock.builder().node(String.join(",", addresses)).nodeTimeout(PATIENT);
+  }
+
+  @Override
+  List<Cycle> cycles(int callers) {
+    return name.equals(ASYNC) ? List.of(() -> together(callers)) : super.cycles(callers);
+  }
+
+  private int together(int callers) throws Exception {
+    CompletableFuture<?>[] all =
+        IntStream.range(0, callers)
+            .mapToObj(caller -> redlock.acquireAsync(LeaseRequest.of("bench/async/" + caller, TTL)))
+            .map(call -> call.thenCompose(result -> result.lease().orElseThrow().releaseAsync()))
+            .toArray(CompletableFuture[]::new);
+    CompletableFuture.allOf(all).get();
+    return callers;
   }
 
   @Override

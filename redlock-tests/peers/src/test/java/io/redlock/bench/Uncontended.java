@@ -45,6 +45,7 @@ final class Uncontended {
     List<Long> pids = Comparison.pids(servers);
     try (Comparison all = new Comparison()) {
       all.add(new RedlockPeer(RedlockPeer.PATIENT, addresses), callers, pids);
+      all.add(new RedlockPeer(RedlockPeer.ASYNC, settings -> settings, addresses), callers, pids);
       all.add(new RedissonPeer(addresses), callers, pids);
       all.add(new PoolsPeer(callers, addresses), callers, pids);
       all.add(FloorPeer.perCaller(callers, addresses), callers, pids);
@@ -92,6 +93,10 @@ final class Uncontended {
           ratio(callers, BlockingFloor.NAME, run -> run.perCycle(Counters::clientNanos));
       report.atMost(1.5, Report.callers(callers), "client CPU at most 1.5 x floor C's", processor);
     }
+    Map<String, List<Run>> many = results.get(64);
+    Ratio async =
+        Ratio.of(many.get(RedlockPeer.ASYNC), many.get(FloorPeer.BATCHED), Run::perSecond);
+    report.atLeast(0.9, "64 calls, async", "at least 0.9 x floor B's cycles/s", async);
     costs(1, 12, "switches of threads", Counters::switches);
     costs(64, 6_300, "bytes of the client's heap", Counters::allocatedBytes);
   }
