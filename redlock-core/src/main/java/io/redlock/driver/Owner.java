@@ -249,11 +249,11 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     return tenure.isHeldOut(nowNanos) ? HELD_OUT : EXPIRED;
   }
 
-  /** Finds out whether a quorum still holds its lease, or holds it later, after this reset. */
-  void reset(int node) {
+  /** Finds out at this time whether a quorum holds its lease, or will, after this reset. */
+  void reset(int node, long dueNanos) {
     synchronized (this) {
       resets |= 1 << node;
-      tenure.reset(1 << node, context.ticker.monotonicNanos());
+      tenure.reset(1 << node, dueNanos);
     }
     drain();
   }

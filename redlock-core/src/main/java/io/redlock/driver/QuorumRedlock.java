@@ -28,6 +28,9 @@ import org.jspecify.annotations.Nullable;
 /** The lock service: all methods of {@link Redlock}, over {@link AcquireCall}. */
 final class QuorumRedlock implements Redlock {
 
+  /** The time between two confirmations after a reset: all at once would fill the lanes. */
+  private static final long CONFIRM_PACE_NANOS = 500_000;
+
   final ServiceContext context;
 
   private final QuorumWatch quorumWatch;
@@ -83,8 +86,15 @@ final class QuorumRedlock implements Redlock {
     public void onReset(String reason) {
       String name = context.nodes.get(node).name();
       context.listeners.reportAlways(listener -> listener.onNodeReset(name, reason)); // N6
-      context.scheduler.schedule(
-          () -> context.agenda.items(Owner.class).forEach(owner -> owner.reset(node)), 0);
+      context.scheduler.schedule(this::confirm, 0);
+    }
+
+    private void confirm() {
+      long dueNanos = context.ticker.monotonicNanos();
+      for (Owner owner : context.agenda.items(Owner.class)) {
+        owner.reset(node, dueNanos);
+        dueNanos += CONFIRM_PACE_NANOS;
+      }
     }
 
     @Override

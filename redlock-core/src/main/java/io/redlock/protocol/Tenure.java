@@ -199,8 +199,7 @@ public final class Tenure {
       return; // E8
     }
     List<ExtendRound> more = extendingWithout(null, extend);
-    Reaffirmation asking =
-        extend.purpose() == Purpose.CONFIRMED ? reaffirmation.asking() : reaffirmation;
+    Reaffirmation asking = reaffirmation.with(extend.purpose());
     extending = more;
     reaffirmation = asking; // from here on nothing takes memory
     begun++;
@@ -214,10 +213,10 @@ public final class Tenure {
     }
   }
 
-  /** Records that nodes, given as bits, were reset: a lease of theirs is confirmed at once. */
-  public void reset(int reset, long nowNanos) {
+  /** Records that nodes, given as bits, were reset: a lease of theirs is confirmed then. */
+  public void reset(int reset, long dueNanos) {
     if (phase == Phase.HOLDING && (footprint.yes() & reset) != 0) {
-      reaffirmation = Reaffirmation.begin(isExtending(Purpose.CONFIRMED), nowNanos); // E10
+      reaffirmation = Reaffirmation.begin(isExtending(Purpose.CONFIRMED), dueNanos); // E10
     }
   }
 
