@@ -11,6 +11,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
+import io.redlock.scenes.FakeTime;
 import io.redlock.spi.LibraryThread;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LibraryThread;
 import java.time.Duration;

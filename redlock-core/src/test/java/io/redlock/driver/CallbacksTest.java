@@ -3,6 +3,7 @@ package io.redlock.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.KeptLog;
 import java.util.ArrayList;
 import java.util.List;

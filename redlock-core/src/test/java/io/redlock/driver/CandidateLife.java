@@ -3,6 +3,7 @@ package io.redlock.driver;
 import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
+import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Extend;

@@ -15,6 +15,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.RedlockListener;
 import io.redlock.ReleaseResult;
 import io.redlock.protocol.Tenure.Phase;
+import io.redlock.scenes.FakeTime;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Extend;
 import java.time.Duration;

@@ -11,6 +11,7 @@ import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.Rivals;
 import io.redlock.protocol.Turn.Attempted;
+import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import java.util.AbstractList;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
+import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;

@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.scenes.FakeTime;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
 import java.time.Duration;

@@ -9,6 +9,7 @@ import io.redlock.Lease;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.Votes;
+import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;

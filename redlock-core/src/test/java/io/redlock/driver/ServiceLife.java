@@ -14,6 +14,7 @@ import io.redlock.RedlockOperations;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
 import io.redlock.WaitStatus;
+import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeLook;

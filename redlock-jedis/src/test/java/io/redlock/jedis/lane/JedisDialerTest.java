@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.redlock.NodeStatus;
 import io.redlock.jedis.connection.ConnectingThread;
 import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.KeptLog;
 import java.io.IOException;
 import java.io.InputStream;
@@ -455,7 +456,7 @@ class JedisDialerTest {
 
   @Test
   void laneOfAPoolConnectsThroughIt() throws Exception {
-    ManualTime time = new ManualTime();
+    FakeTime time = new FakeTime();
     NodeLane lane =
         NodeLane.of(
             "n",

@@ -8,6 +8,7 @@ import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.FakeNet.FakeWire;
 import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
@@ -35,7 +36,21 @@ abstract class LaneStage implements LockNode.Observer {
 
   static final long TTL_MILLIS = 20_000;
 
-  final ManualTime time = new ManualTime();
+  /** Passes on to the test whatever a lane throws at a scheduler. */
+  final FakeTime time =
+      new FakeTime() {
+        @Override
+        public long wallMicros() {
+          FakeNet.raise(wallThrows.getAndSet(null));
+          return super.wallMicros();
+        }
+
+        @Override
+        protected void run(Runnable task) {
+          task.run();
+        }
+      };
+
   final FakeNet net = new FakeNet();
   final LaneSettings settings = FakeNet.settings(Duration.ofMillis(100));
   final NodeLane lane =
@@ -49,12 +64,21 @@ abstract class LaneStage implements LockNode.Observer {
   final Random random = new Random(17);
   final List<String> told = new CopyOnWriteArrayList<>();
   final AtomicReference<@Nullable Throwable> observerThrows = new AtomicReference<>();
+  final AtomicReference<@Nullable Throwable> wallThrows = new AtomicReference<>();
+
+  /** What all that needs memory throws, while it is set. */
+  volatile @Nullable Throwable shortage;
+
   volatile Runnable whatTheObserverDoes = () -> {};
 
   @RegisterExtension final KeptLog log = new KeptLog();
 
+  LaneStage() {
+    time.whenMemoryIsTaken(() -> FakeNet.raise(shortage));
+  }
+
   long random() {
-    FakeNet.raise(time.shortage);
+    FakeNet.raise(shortage);
     return random.nextLong();
   }
 
@@ -170,7 +194,7 @@ abstract class LaneStage implements LockNode.Observer {
   /** Does what a dialer does: makes the connection that is asked for, and reads the last one. */
   void pump() {
     int unanswered = net.lines.size() - net.wires.size();
-    if (unanswered > 0 && time.shortage == null) {
+    if (unanswered > 0 && shortage == null) {
       while (net.wires.size() < net.lines.size() - 1) {
         net.wires.add(net.new FakeWire(net.lines.get(net.wires.size()))); // they never connected
       }
@@ -179,7 +203,7 @@ abstract class LaneStage implements LockNode.Observer {
     if (!net.wires.isEmpty()) {
       FakeWire last = net.last();
       try {
-        last.pump(1_800_000_000_000_000L + time.monotonicNanos() / 1_000);
+        last.pump(FakeTime.START_WALL_MICROS + time.monotonicNanos() / 1_000);
       } catch (Error e) {
         last.line.lost(e);
       }

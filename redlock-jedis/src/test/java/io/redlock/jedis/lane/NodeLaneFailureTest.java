@@ -10,6 +10,7 @@ import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -56,10 +57,10 @@ class NodeLaneFailureTest extends LaneStage {
     switch (where) {
       case "write" -> net.writeThrows.set(thrown);
       case "flush" -> net.flushThrows.set(thrown);
-      case "scheduler" -> time.scheduleThrows.set(thrown);
+      case "scheduler" -> time.duringNextSchedule(() -> FakeNet.raise(thrown));
       case "encoder" -> request = new Grant(names(thrown), "owner", 17, TTL_MILLIS);
       case "handler" -> answers.thrown = thrown;
-      case "ticker" -> time.wallThrows.set(thrown);
+      case "ticker" -> wallThrows.set(thrown);
       case "dial" -> net.dialThrows.set(thrown);
       case "end" -> net.endThrows.set(thrown);
       default -> observerThrows.set(thrown);
@@ -140,29 +141,28 @@ class NodeLaneFailureTest extends LaneStage {
       all.add(send(grant("b")));
       all.add(send(grant("c")));
     }
-    Error shortage = new OutOfMemoryError("Java heap space");
-    time.shortage = shortage;
-    net.everywhere = () -> FakeNet.raise(time.shortage);
+    shortage = new OutOfMemoryError("Java heap space");
+    net.everywhere = () -> FakeNet.raise(shortage);
     for (int second = 0; second < 12; second++) {
       switch (moment) {
         case FAILED_TO_CONNECT -> net.lines.get(0).lost(new IOException("refused"));
-        case LOST -> Objects.requireNonNull(wire).line.lost(shortage);
+        case LOST -> Objects.requireNonNull(wire).line.lost(Objects.requireNonNull(shortage));
         case RESET -> Objects.requireNonNull(wire).line.lost(new IOException("reset"));
         case WAKING -> all.add(send(fair("a")));
         default -> {}
       }
       all.add(send(release("while it is short")));
       pump();
-      time.passSeconds(1);
+      time.passWithChecks(Duration.ofSeconds(1));
     }
-    time.shortage = null;
+    shortage = null;
     for (int second = 0; second < 30 && lane.status().state() != State.UP; second++) {
-      time.passSeconds(1);
+      time.passWithChecks(Duration.ofSeconds(1));
       pump();
     }
     assertEquals(State.UP, lane.status().state());
     for (int second = 0; second < 12; second++) { // for longer than a release is kept
-      time.passSeconds(1);
+      time.passWithChecks(Duration.ofSeconds(1));
       pump();
     }
     all.forEach(each -> assertEquals(1, each.kinds.size()));
@@ -190,7 +190,7 @@ class NodeLaneFailureTest extends LaneStage {
   void nothingIsForgottenWhenTheNextTickCannotBePlanned() {
     FakeWire wire = up();
     Answers sent = send(grant("a"));
-    time.scheduleThrows.set(new OutOfMemoryError("test"));
+    time.duringNextSchedule(() -> FakeNet.raise(new OutOfMemoryError("test")));
     wire.line.lost(new IOException("reset")); // plans a tick
     assertEquals(List.of(Kind.UNKNOWN), sent.kinds);
     assertItLives();
@@ -202,7 +202,7 @@ class NodeLaneFailureTest extends LaneStage {
     FakeWire wire = up();
     rest(wire);
     net.written.clear();
-    time.scheduleThrows.set(new OutOfMemoryError("test"));
+    time.duringNextSchedule(() -> FakeNet.raise(new OutOfMemoryError("test")));
     Answers answers = send(grant("a")); // plans a tick
     assertEquals(List.of(Kind.UNKNOWN), answers.kinds);
     assertEquals(List.of(), List.copyOf(net.written));

@@ -9,6 +9,7 @@ import io.redlock.jedis.lane.FakeNet.FakeWire;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply.Kind;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -54,12 +55,12 @@ class NodeLaneTest extends LaneStage {
   @Test
   void laneThatIsStoppedWhileMemoryIsShortEndsOnceThereIsSome() throws InterruptedException {
     up();
-    time.shortage = new OutOfMemoryError("Java heap space");
+    shortage = new OutOfMemoryError("Java heap space");
     lane.stop();
-    time.passSeconds(3);
-    time.shortage = null;
+    time.passWithChecks(Duration.ofSeconds(3));
+    shortage = null;
     for (int second = 0; second < 60 && net.closed == 0; second++) {
-      time.passSeconds(1);
+      time.passWithChecks(Duration.ofSeconds(1));
       pump();
     }
     assertEquals(State.CLOSED, lane.status().state());
@@ -85,7 +86,7 @@ class NodeLaneTest extends LaneStage {
     assertEquals(List.of(Kind.UNREACHABLE), send(grant("a")).kinds);
     assertEquals(List.of("UP", "CLOSED"), told);
     time.passMillis(1_000);
-    assertEquals(0, time.pending());
+    assertEquals(0, time.tasks());
     lane.close();
     assertEquals(1, net.closed);
   }
@@ -156,7 +157,7 @@ class NodeLaneTest extends LaneStage {
     assertEquals(State.SILENT, lane.status().state());
     answerLate(wire);
     assertEquals(State.UP, lane.status().state());
-    assertEquals(1, time.pending(), "one tick is planned at a time");
+    assertEquals(1, time.tasks(), "one tick is planned at a time");
   }
 
   @Test

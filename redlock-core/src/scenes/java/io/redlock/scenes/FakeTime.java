@@ -1,4 +1,4 @@
-package io.redlock.driver;
+package io.redlock.scenes;
 
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
@@ -13,18 +13,18 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Virtual clocks and a scheduler, on one thread; others may only schedule and cancel, as the work
- * of a leader does when it ends. The monotonic clock starts below zero, so that every test crosses
- * zero: the origin of that clock is arbitrary.
+ * Virtual clocks and a scheduler, on one thread; others may only read, schedule and cancel, as the
+ * work of a leader does when it ends. The monotonic clock starts below zero, so that every test
+ * crosses zero: the origin of that clock is arbitrary.
  */
-final class FakeTime implements Ticker, Scheduler {
+public class FakeTime implements Ticker, Scheduler {
 
-  static final long START_WALL_MICROS = 1_767_225_600_000_000L;
+  public static final long START_WALL_MICROS = 1_767_225_600_000_000L;
 
-  private long nanos = -1_000_000L;
-  private long wallNanos = START_WALL_MICROS * 1_000;
+  private volatile long nanos = -1_000_000L;
+  private volatile long wallNanos = START_WALL_MICROS * 1_000;
   private final AtomicLong sequence = new AtomicLong();
-  private boolean closed;
+  private volatile boolean closed;
   private long shortUntilNanos = nanos;
   private Duration nextHoldUp = Duration.ZERO;
   private Runnable duringNextSchedule = () -> {};
@@ -51,12 +51,12 @@ final class FakeTime implements Ticker, Scheduler {
   }
 
   /** Lets nothing be scheduled until so much time has passed. */
-  void shortOfMemory(Duration span) {
+  public void shortOfMemory(Duration span) {
     shortUntilNanos = nanos + span.toNanos();
   }
 
   /** Runs an action, which may say that there is none, wherever memory may be taken. */
-  void whenMemoryIsTaken(Runnable action) {
+  public void whenMemoryIsTaken(@Nullable Runnable action) {
     memory = action;
   }
 
@@ -72,17 +72,18 @@ final class FakeTime implements Ticker, Scheduler {
   }
 
   /** Lets time pass second by second; each ends with the checks. */
-  void passWithChecks(Duration span) {
+  public void passWithChecks(Duration span) {
     for (long second = 0; second < span.toSeconds(); second++) {
       pass(Duration.ofSeconds(1));
       checks.forEach(this::run);
     }
   }
 
-  private void run(Runnable task) {
+  /** Runs a task or check as a scheduler does, which survives what it throws for want of memory. */
+  protected void run(Runnable task) {
     try {
       task.run();
-    } catch (RuntimeException | OutOfMemoryError e) { // which the scheduler survives
+    } catch (RuntimeException | OutOfMemoryError e) {
       if (memory == null && nanos - shortUntilNanos >= 0) {
         throw e;
       }
@@ -115,36 +116,37 @@ final class FakeTime implements Ticker, Scheduler {
   }
 
   /** Runs an action of another thread while the next task is being scheduled. */
-  void duringNextSchedule(Runnable meanwhile) {
+  public void duringNextSchedule(Runnable meanwhile) {
     duringNextSchedule = meanwhile;
   }
 
   /** Runs an action of another thread whenever the clock is read. */
-  void whenRead(Runnable meanwhile) {
+  public void whenRead(Runnable meanwhile) {
     whenRead = meanwhile;
   }
 
   /** Runs an action of the machine when a thread is about to wake up with its result. */
-  void whenAwaited(Runnable meanwhile) {
+  public void whenAwaited(Runnable meanwhile) {
     whenAwaited = meanwhile;
   }
 
   @Override
-  public void await(Future<?> future) {
+  public void await(Future<?> future) throws InterruptedException {
     whenAwaited.run();
+    Scheduler.super.await(future);
   }
 
   /** Loses all tasks, as a thread does that ends before it runs what it took. */
-  void loseTasks() {
+  public void loseTasks() {
     tasks.clear();
   }
 
-  int tasks() {
+  public int tasks() {
     return tasks.size();
   }
 
   /** Lets time pass; each task runs when it becomes due. */
-  void pass(Duration span) {
+  public void pass(Duration span) {
     long endNanos = nanos + span.toNanos();
     for (Task next = takeDue(endNanos); next != null; next = takeDue(endNanos)) {
       jump(Math.max(0, next.dueNanos - nanos));
@@ -166,22 +168,22 @@ final class FakeTime implements Ticker, Scheduler {
     return null;
   }
 
-  void passMillis(long millis) {
+  public void passMillis(long millis) {
     pass(Duration.ofMillis(millis));
   }
 
   /** Lets time pass without running tasks, as if the process were paused. */
-  void pause(Duration span) {
+  public void pause(Duration span) {
     jump(span.toNanos());
   }
 
   /** Pauses the process just before it schedules its next task. */
-  void pauseBeforeScheduling(Duration span) {
+  public void pauseBeforeScheduling(Duration span) {
     nextHoldUp = span;
   }
 
   /** Moves the wall clock alone, as if it were set or the machine were suspended. */
-  void stepWall(Duration by) {
+  public void stepWall(Duration by) {
     wallNanos += by.toNanos();
   }
 
