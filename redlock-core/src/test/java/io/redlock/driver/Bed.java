@@ -192,6 +192,16 @@ final class Bed {
     redlock.start();
   }
 
+  /** Returns a builder for a service over these nodes, in virtual time, on one thread. */
+  static RedlockBuilder builder(FakeTime time, List<? extends LockNode> nodes) {
+    return new RedlockBuilder()
+        .over(List.copyOf(nodes))
+        .ticker(time)
+        .scheduler(time)
+        .random(new SplittableRandom(7))
+        .callbackExecutor(Runnable::run);
+  }
+
   /** Returns callbacks with the threads of a lock service. */
   static Callbacks callbacks(Executor executor, boolean direct, Agenda agenda) {
     return new Callbacks(

@@ -21,7 +21,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Function;
@@ -95,14 +94,7 @@ class CrowdTest {
 
   private final FakeTime time = new FakeTime();
   private final List<Node> nodes = List.of(new Node("a"), new Node("b"), new Node("c"));
-  private final Redlock redlock =
-      new RedlockBuilder()
-          .over(nodes)
-          .ticker(time)
-          .scheduler(time)
-          .random(new SplittableRandom(7))
-          .callbackExecutor(Runnable::run)
-          .build();
+  private final Redlock redlock = Bed.builder(time, nodes).build();
   private final List<End> ends = new ArrayList<>();
 
   private void script(Function<NodeRequest, @Nullable NodeReply> answers) {

@@ -13,7 +13,6 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.scenes.KeptLog;
-import io.redlock.spi.LockNode;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -219,11 +218,7 @@ class ListenersTest {
     Bed bed = new Bed(3);
     bed.script(Bed::yes);
     try (Redlock redlock =
-        new RedlockBuilder()
-            .over(List.<LockNode>copyOf(bed.nodes))
-            .callbackExecutor(Runnable::run)
-            .ticker(bed.time)
-            .scheduler(bed.time)
+        Bed.builder(bed.time, bed.nodes)
             .listener(starting)
             .listener(new Named("a"))
             .listener(new Named("b"))

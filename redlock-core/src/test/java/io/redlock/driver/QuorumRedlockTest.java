@@ -294,11 +294,7 @@ class QuorumRedlockTest {
     Duration patience = Duration.ofMinutes(25); // for a busy machine: real time
     QuorumRedlock redlock =
         (QuorumRedlock)
-            new RedlockBuilder()
-                .over(bed.nodes)
-                .ticker(bed.time)
-                .scheduler(bed.time)
-                .callbackExecutor(Runnable::run)
+            Bed.builder(bed.time, bed.nodes)
                 .maxTtl(Duration.ofHours(1))
                 .nodeTimeout(patience)
                 .build();

@@ -16,7 +16,6 @@ import io.redlock.spi.NodeReply;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -39,15 +38,15 @@ class RedlockBuilderTest {
     return nodes;
   }
 
-  private static Redlock moving(FakeTime time, List<LockNode> present, List<LockNode> future) {
-    return new RedlockBuilder()
-        .over(present)
-        .movingTo(future)
-        .ticker(time)
-        .scheduler(time)
-        .random(new SplittableRandom(1))
-        .callbackExecutor(Runnable::run)
-        .build();
+  /** Returns a node that grants whatever it is asked. */
+  private static ScriptedNode yes() {
+    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
+    node.script(Bed::yes);
+    return node;
+  }
+
+  private static Redlock moving(List<LockNode> present, List<LockNode> future) {
+    return Bed.builder(new FakeTime(), present).movingTo(future).build();
   }
 
   private static final Pattern COUNTED =
@@ -84,7 +83,7 @@ class RedlockBuilderTest {
       }
       List<LockNode> future = new ArrayList<>(nodes("b")); // by name, it is the present b
       future.addAll(all.subList(3, 5));
-      try (Redlock redlock = moving(new FakeTime(), all.subList(0, 3), future)) {
+      try (Redlock redlock = moving(all.subList(0, 3), future)) {
         assertEquals(
             List.of("a", "b", "c", "d", "e"),
             redlock.operations().nodes().stream().map(NodeStatus::name).toList());
@@ -107,19 +106,14 @@ class RedlockBuilderTest {
     for (int size = 1; size <= six.size(); size++) {
       new RedlockBuilder().over(six.subList(0, size)).build().close();
     }
-    moving(new FakeTime(), six.subList(0, 3), six.subList(2, 4)).close();
+    moving(six.subList(0, 3), six.subList(2, 4)).close();
     assertEquals(
         Stream.of(
                 "1 nodes, 1, 0", "2 nodes, 2, 0", "4 nodes, 3, 1", "6 nodes, 4, 2", "2 nodes, 2, 0")
-            .map(each -> each.split(", "))
             .map(
                 each ->
-                    each[0]
-                        + (", "
-                            + each[1]
-                            + " needed for a lease, survive the failure of "
-                            + each[2])
-                        + ": use an odd number, at least three")
+                    each.replaceFirst(", (?=.$)", " needed for a lease, survive the failure of "))
+            .map(each -> each + ": use an odd number, at least three")
             .toList(),
         log.newWarnings());
   }
@@ -153,19 +147,9 @@ class RedlockBuilderTest {
 
   @Test
   void builtServiceWorksOnWhatItWasGiven() {
-    FakeTime time = new FakeTime();
-    List<String> journal = new ArrayList<>();
-    ScriptedNode node = new ScriptedNode("a", journal);
-    node.script(Bed::yes);
+    ScriptedNode node = yes();
     try (Redlock redlock =
-        new RedlockBuilder()
-            .over(List.of(node))
-            .ticker(time)
-            .scheduler(time)
-            .ownerIds(() -> "me")
-            .callbackExecutor(Runnable::run)
-            .keyPrefix("x:")
-            .build()) {
+        Bed.builder(new FakeTime(), List.of(node)).ownerIds(() -> "me").keyPrefix("x:").build()) {
       Lease lease = Bed.now(redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
       assertTrue(lease.isValid());
     }
@@ -176,15 +160,8 @@ class RedlockBuilderTest {
 
   @Test
   void driftAndLossMarginAreTakenOffTheValidity() {
-    FakeTime time = new FakeTime();
-    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
-    node.script(Bed::yes);
     try (Redlock redlock =
-        new RedlockBuilder()
-            .over(List.of(node))
-            .ticker(time)
-            .scheduler(time)
-            .callbackExecutor(Runnable::run)
+        Bed.builder(new FakeTime(), List.of(yes()))
             .driftPerSecond(Duration.ofMillis(100))
             .lossMargin(Duration.ofMillis(500))
             .build()) {
@@ -196,10 +173,8 @@ class RedlockBuilderTest {
   @Test
   void withoutAnExecutorCallbacksRunOnThreadsOfTheService() throws Exception {
     FakeTime time = new FakeTime();
-    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
-    node.script(Bed::yes);
     try (Redlock redlock =
-        new RedlockBuilder().over(List.of(node)).ticker(time).scheduler(time).build()) {
+        new RedlockBuilder().over(List.of(yes())).ticker(time).scheduler(time).build()) {
       Lease lease = redlock.tryAcquire(Bed.REQUEST).lease().orElseThrow();
       CompletableFuture<String> name = new CompletableFuture<>();
       lease.ended().thenRun(() -> name.complete(Thread.currentThread().getName()));
@@ -211,8 +186,6 @@ class RedlockBuilderTest {
 
   @Test
   void executorIsCalledOnThreadsOfTheServiceInRealTime() throws Exception {
-    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
-    node.script(Bed::yes);
     CompletableFuture<String> caller = new CompletableFuture<>();
     Executor executor =
         task -> {
@@ -220,7 +193,7 @@ class RedlockBuilderTest {
           task.run();
         };
     try (Redlock redlock =
-        new RedlockBuilder().over(List.of(node)).callbackExecutor(executor).build()) {
+        new RedlockBuilder().over(List.of(yes())).callbackExecutor(executor).build()) {
       redlock.acquireAsync(Bed.REQUEST);
       assertEquals("redlock-callbacks", caller.get(60, TimeUnit.SECONDS));
     }
