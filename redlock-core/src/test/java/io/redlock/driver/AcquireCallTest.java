@@ -2,24 +2,20 @@ package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.By;
 import io.redlock.AcquireResult.Outcome;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
-import io.redlock.Votes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Function;
@@ -224,70 +220,5 @@ class AcquireCallTest {
         bed.node(0).asked(Grant.class).stream().map(Grant::owner).distinct().toList();
     assertTrue(asked.size() > 2, asked.toString());
     assertEquals(List.of("owner-1", "owner-1-2", "owner-1-3"), asked.subList(0, 3));
-  }
-
-  /** The steps of a call: refused, outbid, timed out, paused, granted. */
-  private static List<Runnable> life(Bed bed) {
-    return List.of(
-        () -> bed.answerGrants(NodeReply.stale(bed.time.wallMicros() + 5), 0),
-        () -> bed.answerGrants(NodeReply.stale(bed.time.wallMicros() + 9), 1),
-        () -> bed.answerGrants(NodeReply.GRANTED, 0),
-        () -> bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS),
-        () -> bed.time.passMillis(1),
-        () -> bed.time.passMillis(20),
-        () -> bed.answerGrants(NodeReply.unknown("connection lost"), 2),
-        () -> bed.answerGrants(NodeReply.GRANTED, 0),
-        () -> bed.answerGrants(NodeReply.GRANTED, 1), // to the attempt that timed out
-        () -> bed.answerGrants(NodeReply.GRANTED, 1));
-  }
-
-  @Test
-  void callLivesAsTheNextTestSupposes() {
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
-    life(bed).forEach(Runnable::run);
-    assertTrue(lease(call).isValid());
-    assertEquals(2, bed.node(0).asked(Grant.class).stream().map(Grant::owner).distinct().count());
-  }
-
-  @ParameterizedTest
-  @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
-  void cancellingAtAnyStepLeavesNothingLockedAndNothingUnderWay(int step) {
-    cancelAfter(step, call -> call.cancel(false));
-  }
-
-  @ParameterizedTest
-  @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
-  void completingTheFutureByHandAtAnyStepLeavesNothingLocked(int step) {
-    cancelAfter(
-        step,
-        call ->
-            call.complete(
-                AcquireResult.contended(By.UNKNOWN, new Votes(List.of(), 2, Optional.empty()))));
-  }
-
-  private void cancelAfter(int step, Function<CompletableFuture<AcquireResult>, Boolean> giveUp) {
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
-    life(bed).subList(0, step).forEach(Runnable::run);
-    if (!giveUp.apply(call)) {
-      lease(call).close(); // too late: the caller has the lease
-    }
-    int granted = bed.asked(Grant.class);
-    bed.script(Bed::yes);
-    bed.answerAllThatIsOpen(); // late, in order
-    bed.time.pass(Duration.ofMinutes(1));
-    bed.assertNothingIsLeft("after step " + step);
-    assertEquals(granted, bed.asked(Grant.class), "nothing was asked for any more");
-  }
-
-  @ParameterizedTest
-  @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
-  void closingAtAnyStepEndsTheCall(int step) {
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
-    life(bed).subList(0, step).forEach(Runnable::run);
-    bed.redlock.close();
-    CompletionException failure = assertThrows(CompletionException.class, call::join);
-    assertInstanceOf(IllegalStateException.class, failure.getCause());
-    assertEquals(0, bed.time.tasks());
-    bed.assertNothingIsLeft("closed after step " + step);
   }
 }

@@ -258,16 +258,6 @@ final class Bed {
     }
   }
 
-  /** Answers every open request with yes, node after node. */
-  void answerAllThatIsOpen() {
-    for (ScriptedNode node : nodes) {
-      node.calls().stream()
-          .filter(ScriptedNode.Call::isOpen)
-          .toList()
-          .forEach(call -> call.answer(yes(call.request)));
-    }
-  }
-
   int releases() {
     return asked(NodeRequest.Release.class);
   }

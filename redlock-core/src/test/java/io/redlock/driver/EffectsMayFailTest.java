@@ -154,10 +154,7 @@ class EffectsMayFailTest {
   @MethodSource("seeds")
   void allEndsInAnyLifeWhateverFails(long seed) throws ReflectiveOperationException {
     SplittableRandom random = new SplittableRandom(seed);
-    List<String> life = new ArrayList<>(List.of("every yes"));
-    for (int step = random.nextInt(5, 30); step > 0; step--) {
-      life.add(command(random));
-    }
+    List<String> life = life(random);
     int times = new int[] {1, 3, 100}[random.nextInt(3)];
     Effects effects = new Effects(random.nextInt(400), times, random.nextBoolean());
     FullLog full = new FullLog(effects);
@@ -166,6 +163,23 @@ class EffectsMayFailTest {
     } finally {
       full.close();
     }
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void allEndsInAnyLifeWithAServiceThatIsClosed(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    List<String> life = life(random);
+    life.add(random.nextInt(life.size()), "close-service");
+    play(life, new Effects(0, 0, false), true);
+  }
+
+  private static List<String> life(SplittableRandom random) {
+    List<String> life = new ArrayList<>(List.of("every yes"));
+    for (int step = random.nextInt(5, 30); step > 0; step--) {
+      life.add(command(random));
+    }
+    return life;
   }
 
   private static String command(SplittableRandom random) {
@@ -183,7 +197,7 @@ class EffectsMayFailTest {
       case "some" ->
           new String[] {"grants ab ", "releases ", "answer abc "}[random.nextInt(3)] + answer;
       default ->
-          new String[] {"close ", "cancel ", "release ", "extend "}[random.nextInt(4)]
+          new String[] {"close ", "cancel ", "complete ", "release ", "extend "}[random.nextInt(5)]
               + random.nextInt(1, 6);
     };
   }
