@@ -8,7 +8,4 @@
  * must never be seen. {@link io.redlock.explorer.Search} runs this search, and those through a
  * change of masters and through their marks.
  */
-@NullMarked
 package io.redlock.explorer;
-
-import org.jspecify.annotations.NullMarked;

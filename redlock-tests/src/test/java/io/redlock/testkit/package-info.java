@@ -2,7 +2,4 @@
  * What the tests of this module stand on: a proxy that holds frames back, nodes that break, Java
  * programs, and the contracts that every node and every lock service must keep.
  */
-@NullMarked
 package io.redlock.testkit;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package io.redlock.micrometer;
-
-import org.jspecify.annotations.NullMarked;

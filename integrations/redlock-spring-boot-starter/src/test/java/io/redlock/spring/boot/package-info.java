@@ -1,4 +1,0 @@
-@NullMarked
-package io.redlock.spring.boot;
-
-import org.jspecify.annotations.NullMarked;
