@@ -5,8 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
-import io.redlock.testkit.Pinned;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.function.LongFunction;
 import java.util.stream.Stream;
@@ -54,7 +55,9 @@ class SimulationTest {
         world.violation(), () -> found + ": " + Campaign.report("a seed of old", plans, seed));
   }
 
-  /** On this JDK as on the one on which the file was written, told in words or not. */
+  /**
+   * On this JDK as on the one that ran before, as {@code .ci/jdk25} has it, told in words or not.
+   */
   @Test
   void theSameSeedGivesTheSameRun() throws IOException {
     StringBuilder all = new StringBuilder();
@@ -66,8 +69,12 @@ class SimulationTest {
       }
       all.append(first.fingerprint());
     }
-    List<String> line = List.of("seeds 1 to 20: " + Integer.toHexString(all.toString().hashCode()));
-    Pinned.expect("io/redlock/simulation/fingerprint.txt", SimulationTest.class, line);
+    String before = System.getProperty("simulation.fingerprint");
+    if (before == null) {
+      Files.writeString(Path.of("target", "fingerprint.txt"), all);
+    } else {
+      assertEquals(before, all.toString());
+    }
   }
 
   /** One run with its trace, for a person. */
