@@ -1,13 +1,17 @@
 package io.redlock.jedis;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.util.ArrayList;
 import java.util.Base64;
+import java.util.List;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.SslOptions;
 
 /**
  * A key and its self-signed certificate, made by the JDK's keytool.
@@ -28,38 +32,20 @@ record Certificate(Path store, Path certificate, Path key) {
   static Certificate create(Path folder, String host)
       throws IOException, InterruptedException, GeneralSecurityException {
     Path store = folder.resolve("store.p12");
-    Process keytool =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-                "-genkeypair",
-                "-alias",
-                "redis",
-                "-keyalg",
-                "EC",
-                "-groupname",
-                "secp256r1",
-                "-dname",
-                "CN=redlock",
-                "-ext",
-                "san=" + host,
-                "-validity",
-                "2",
-                "-storetype",
-                "PKCS12",
-                "-keystore",
-                store.toString(),
-                "-storepass",
-                PASSWORD)
-            .redirectErrorStream(true)
-            .start();
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
+    String options =
+        "-genkeypair -alias redis -keyalg EC -groupname secp256r1 -dname CN=redlock -validity 2"
+            + " -storetype PKCS12 -storepass "
+            + PASSWORD;
+    command.addAll(List.of(options.split(" ")));
+    command.addAll(List.of("-ext", "san=" + host, "-keystore", store.toString()));
+    Process keytool = new ProcessBuilder(command).redirectErrorStream(true).start();
     String output = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     if (keytool.waitFor() != 0) {
       throw new IOException("keytool: " + output);
     }
-    KeyStore keys = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(store)) {
-      keys.load(in, PASSWORD.toCharArray());
-    }
+    KeyStore keys = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
     Path certificate = folder.resolve("certificate.pem");
     Path key = folder.resolve("key.pem");
     write(certificate, "CERTIFICATE", keys.getCertificate("redis").getEncoded());
@@ -72,6 +58,16 @@ record Certificate(Path store, Path certificate, Path key) {
       trusted.store(out, PASSWORD.toCharArray());
     }
     return new Certificate(store, certificate, key);
+  }
+
+  /** Returns the configuration of a client that trusts it. */
+  JedisClientConfig trusting() {
+    SslOptions options =
+        SslOptions.builder()
+            .trustStoreType("PKCS12")
+            .truststore(store.toFile(), PASSWORD.toCharArray())
+            .build();
+    return DefaultJedisClientConfig.builder().sslOptions(options).build();
   }
 
   private static void write(Path file, String what, byte[] content) throws IOException {

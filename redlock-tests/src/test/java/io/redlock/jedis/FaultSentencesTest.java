@@ -40,7 +40,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.JedisClientConfig;
-import redis.clients.jedis.SslOptions;
 
 /**
  * The sentences that say what is wrong with a server and how to fix it, wherever a user sees them.
@@ -376,7 +375,7 @@ class FaultSentencesTest {
             + " clientConfig, or to that of the JVM";
     try (TlsServer server = TlsServer.start(certificate)) {
       assertToldEverywhere(sentence, Vote.UNREACHABLE, server.address());
-      JedisClientConfig config = trusting(ofAnotherHost);
+      JedisClientConfig config = ofAnotherHost.trusting();
       assertToldEverywhere(sentence, Vote.UNREACHABLE, server.address(), config);
     }
   }
@@ -390,7 +389,7 @@ class FaultSentencesTest {
                 + " that the certificate has, or give it one for this host",
             Vote.UNREACHABLE,
             "rediss://" + host + ":" + server.tlsPort(),
-            trusting(ofAnotherHost));
+            ofAnotherHost.trusting());
       }
     }
   }
@@ -402,21 +401,12 @@ class FaultSentencesTest {
         "TLS failed: the server asks for a client certificate: add a key store to clientConfig";
     try (TlsServer server = TlsServer.start(certificate)) {
       server.redis().command("CONFIG", "SET", "tls-auth-clients", "yes");
-      try (Redlock redlock = builder(server.address(), trusting(certificate)).build()) {
+      try (Redlock redlock = builder(server.address(), certificate.trusting()).build()) {
         Await.until(
             "the sentence comes, not " + redlock.operations().nodes(),
             () -> List.of(asked, CLOSED).contains(NodeView.reason(redlock, 0)));
       }
     }
-  }
-
-  private static JedisClientConfig trusting(Certificate certificate) {
-    SslOptions options =
-        SslOptions.builder()
-            .trustStoreType("PKCS12")
-            .truststore(certificate.store().toFile(), Certificate.PASSWORD.toCharArray())
-            .build();
-    return DefaultJedisClientConfig.builder().sslOptions(options).build();
   }
 
   // Who reads it.

@@ -14,10 +14,8 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.time.Duration;
@@ -29,7 +27,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.JedisClientConfig;
-import redis.clients.jedis.SslOptions;
 
 /** Logins and TLS, given in the address. */
 @RequiresRedis
@@ -74,7 +71,7 @@ class JedisSecurityTest {
   @Test
   void twoSsInTheAddressMeanTls() throws IOException {
     try (TlsServer server = TlsServer.start(certificate).founded()) {
-      assertServes(server.address(), trusting(certificate));
+      assertServes(server.address(), certificate.trusting());
     }
   }
 
@@ -92,10 +89,8 @@ class JedisSecurityTest {
 
   @SuppressWarnings("deprecation")
   private static DefaultJedisClientConfig.Builder older(Certificate certificate) throws Exception {
-    KeyStore trusted = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(certificate.store())) {
-      trusted.load(in, Certificate.PASSWORD.toCharArray());
-    }
+    KeyStore trusted =
+        KeyStore.getInstance(certificate.store().toFile(), Certificate.PASSWORD.toCharArray());
     TrustManagerFactory trust =
         TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
     trust.init(trusted);
@@ -125,7 +120,7 @@ class JedisSecurityTest {
   void laneOverTlsSurvivesTheEndOfItsConnection() throws IOException {
     try (TlsServer server = TlsServer.start(certificate).founded();
         LaneFixture fixture =
-            new LaneFixture(server.address(), NODE_TIMEOUT, null, trusting(certificate))) {
+            new LaneFixture(server.address(), NODE_TIMEOUT, null, certificate.trusting())) {
       fixture.up();
       for (int i = 0; i < 5; i++) {
         int ends = fixture.states.size();
@@ -136,15 +131,6 @@ class JedisSecurityTest {
         fixture.ask(new Release(List.of("name"), "owner", fixture.token()));
       }
     }
-  }
-
-  private static JedisClientConfig trusting(Certificate certificate) {
-    SslOptions options =
-        SslOptions.builder()
-            .trustStoreType("PKCS12")
-            .truststore(certificate.store().toFile(), Certificate.PASSWORD.toCharArray())
-            .build();
-    return DefaultJedisClientConfig.builder().sslOptions(options).build();
   }
 
   private static void assertServes(String address, JedisClientConfig config) {
