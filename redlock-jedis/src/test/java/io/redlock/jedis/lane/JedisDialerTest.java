@@ -14,7 +14,6 @@ import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.KeptLog;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -317,9 +316,7 @@ class JedisDialerTest {
   }
 
   private static String read(Socket socket, int bytes) throws IOException {
-    InputStream in = socket.getInputStream();
-    byte[] all = in.readNBytes(bytes);
-    return new String(all, StandardCharsets.UTF_8);
+    return text(socket.getInputStream().readNBytes(bytes));
   }
 
   @Test
@@ -334,6 +331,9 @@ class JedisDialerTest {
     hangUp();
     awaitNoThread();
     second.awaitEvents("connected", "lost");
+    assertInstanceOf(JedisConnectionException.class, second.end);
+    assertEquals(0, pool.getNumActive());
+    assertEquals(2, pool.getDestroyedCount());
     connect();
     assertEquals(1, threads());
   }
@@ -345,17 +345,6 @@ class JedisDialerTest {
     hangUp();
     awaitNoThread();
     assertFalse(connect().wire().takesMessages());
-  }
-
-  @Test
-  void connectionThatIsLostIsReportedOnce() throws Exception {
-    TestLine line = connect();
-    hangUp();
-    awaitNoThread();
-    line.awaitEvents("connected", "lost");
-    assertInstanceOf(JedisConnectionException.class, line.end);
-    assertEquals(0, pool.getNumActive());
-    assertEquals(1, pool.getDestroyedCount());
   }
 
   @Test
@@ -446,7 +435,7 @@ class JedisDialerTest {
 
   @Test
   void attemptForWhichNoThreadStartsThrows() {
-    @SuppressWarnings("NullAway") // no thread has such a name, so none starts
+    // No thread has such a name, so none starts.
     JedisDialer without = new JedisDialer(null, pool, false, settings);
     for (int times = 0; times < 2; times++) {
       assertThrows(
@@ -532,16 +521,13 @@ class JedisDialerTest {
   // The end.
 
   @Test
-  void closeOfADialerThatDoesNothingClosesItsPool() {
+  void closeOfADialerThatDoesNothingClosesItsPoolButNotThatOfSomebodyElse() {
+    new JedisDialer(THREAD, pool, false, settings).close();
+    assertFalse(pool.isClosed());
     dialer.close();
     assertTrue(pool.isClosed());
     assertEquals(1, closes.get());
-  }
-
-  @Test
-  void poolOfSomebodyElseStaysOpen() {
-    new JedisDialer(THREAD, pool, false, settings).close();
-    assertFalse(pool.isClosed());
+    assertThrows(RejectedExecutionException.class, this::dial);
   }
 
   @Test
@@ -573,12 +559,6 @@ class JedisDialerTest {
   }
 
   @Test
-  void dialAfterTheCloseThrows() {
-    dialer.close();
-    assertThrows(RejectedExecutionException.class, this::dial);
-  }
-
-  @Test
   void poolIsClosedByTheThreadWhoseAttemptFailsAfterTheClose() throws Exception {
     makeThrows.set(new IllegalStateException("test"));
     makeHangs = new CountDownLatch(1);
@@ -594,7 +574,7 @@ class JedisDialerTest {
   void connectionWaitsForAnswersAsLongAsTheLaneSays() throws Exception {
     connect();
     acceptedSocket();
-    await(() -> made.size() == 1 && made.get(0).getSoTimeout() != POOLED_TIMEOUT_MILLIS);
+    await(() -> made.get(0).getSoTimeout() != POOLED_TIMEOUT_MILLIS);
     assertEquals(settings.soTimeoutMillis(), made.get(0).getSoTimeout());
   }
 }

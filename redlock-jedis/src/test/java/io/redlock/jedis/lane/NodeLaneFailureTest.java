@@ -27,16 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class NodeLaneFailureTest extends LaneStage {
 
   static Stream<Arguments> throwables() {
-    return Stream.of(
-            "write",
-            "flush",
-            "dial",
-            "observer",
-            "handler",
-            "encoder",
-            "scheduler",
-            "ticker",
-            "end")
+    return Stream.of("write flush dial observer handler encoder scheduler ticker end".split(" "))
         .flatMap(
             where ->
                 Stream.of(

@@ -17,22 +17,7 @@ class AuditCallTest {
   private final List<Object> reply = new ArrayList<>();
 
   AuditCallTest() {
-    for (String each :
-        List.of(
-            "4",
-            "7",
-            "run",
-            "master",
-            "standalone",
-            "repl",
-            "0000",
-            "2",
-            "",
-            "",
-            "noeviction",
-            "3",
-            "99",
-            "b")) {
+    for (String each : "4,7,run,master,standalone,repl,0000,2,,,noeviction,3,99,b".split(",")) {
       reply.add(each.getBytes(StandardCharsets.UTF_8));
     }
   }
