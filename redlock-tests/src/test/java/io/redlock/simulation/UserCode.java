@@ -70,7 +70,6 @@ final class UserCode {
     return right.get();
   }
 
-  @SuppressWarnings("NullAway") // that is what it is for
   private <T> T orNull(Supplier<T> right) {
     return misbehaves() ? null : right.get();
   }
