@@ -10,7 +10,6 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -53,11 +52,7 @@ class InteroperationTest {
   @BeforeEach
   void start() {
     masters = RedisServers.start(3);
-    redlock =
-        JedisRedlock.builder()
-            .node(String.join(",", masters.addresses()))
-            .nodeTimeout(Duration.ofSeconds(4))
-            .build();
+    redlock = masters.patientClient().build();
     peer = NodePeer.start(packageName, masters);
   }
 

@@ -19,7 +19,6 @@ import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -27,7 +26,6 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /** Clients on different databases of the same masters would both hold a lock. */
@@ -57,22 +55,11 @@ class DatabaseTest {
     return DefaultJedisClientConfig.builder().database(database).build();
   }
 
-  private JedisRedlock.Builder byAddress() {
-    return JedisRedlock.builder()
-        .node(String.join(",", servers.addresses()))
-        .nodeTimeout(NODE_TIMEOUT);
-  }
-
   private JedisRedlock.Builder byPools(JedisClientConfig config) {
     JedisRedlock.Builder builder = JedisRedlock.builder().nodeTimeout(NODE_TIMEOUT);
     for (RedisServer server : servers) {
-      GenericObjectPoolConfig<Connection> pooled = new GenericObjectPoolConfig<>();
-      pooled.setJmxEnabled(false);
-      pooled.setMaxTotal(1); // so that the same connection is used again
-      ConnectionPool pool =
-          new ConnectionPool(new HostAndPort(server.host(), server.port()), config, pooled);
-      builder.node("node-" + pools.size(), pool);
-      pools.add(pool);
+      pools.add(server.pool(config));
+      builder.node("node-" + pools.size(), pools.get(pools.size() - 1));
     }
     return builder;
   }
@@ -98,7 +85,7 @@ class DatabaseTest {
 
   @Test
   void settingsThatSelectAnotherDatabaseAreRefusedWithTheFix() {
-    JedisRedlock.Builder builder = byAddress().clientConfig(database(1));
+    JedisRedlock.Builder builder = servers.patientClient().clientConfig(database(1));
     for (String message :
         List.of(
             assertThrows(IllegalArgumentException.class, builder::build).getMessage(),
@@ -116,7 +103,7 @@ class DatabaseTest {
 
   @Test
   void clientWhosePoolIsOnAnotherDatabaseIsRefusedWhileAnotherHoldsTheLock() throws Exception {
-    try (Redlock redlock = byAddress().build();
+    try (Redlock redlock = servers.patientClient().build();
         Redlock astray = byPools(database(3)).build();
         Lease lease = redlock.acquire("a", TTL, TTL)) {
       AcquireResult result = astray.tryAcquire("a", TTL);

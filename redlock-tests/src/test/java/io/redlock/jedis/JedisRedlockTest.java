@@ -14,13 +14,11 @@ import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 
 /** The front door, on real servers. */
 @RequiresRedis
@@ -30,14 +28,6 @@ class JedisRedlockTest {
   private static final Duration NODE_TIMEOUT = Duration.ofSeconds(4);
 
   @AutoClose private static final RedisServers servers = RedisServers.start(3);
-
-  /** As with {@link JedisRedlock#connect}, with a node timeout that a busy machine keeps. */
-  private static Redlock connect(String... addresses) {
-    return JedisRedlock.builder()
-        .node(String.join(",", addresses))
-        .nodeTimeout(NODE_TIMEOUT)
-        .build();
-  }
 
   @Test
   void oneStringMayNameAllMastersAndClosingEndsAllConnections() {
@@ -55,17 +45,12 @@ class JedisRedlockTest {
   @Test
   void counterLivesAsLongAsTheUserSays() throws InterruptedException {
     Duration retention = Duration.ofSeconds(38);
-    try (Redlock redlock =
-            JedisRedlock.builder()
-                .node(String.join(",", servers.addresses()))
-                .fenceRetention(retention)
-                .nodeTimeout(NODE_TIMEOUT)
-                .build();
+    try (Redlock redlock = servers.patientClient().fenceRetention(retention).build();
         Lease lease = redlock.acquire("brief", Duration.ofSeconds(9), Duration.ofMinutes(1))) {
       assertTrue(lease.isValid());
       assertCounterLives("brief", retention);
     }
-    try (Redlock redlock = connect(servers.addresses());
+    try (Redlock redlock = servers.patientClient().build();
         Lease lease = redlock.acquire("usual", Duration.ofSeconds(9), Duration.ofMinutes(1))) {
       assertTrue(lease.isValid());
       assertCounterLives("usual", Duration.ofMinutes(10));
@@ -87,7 +72,8 @@ class JedisRedlockTest {
     JedisRedlock.Builder builder = JedisRedlock.builder().nodeTimeout(NODE_TIMEOUT);
     List<ConnectionPool> pools = new ArrayList<>();
     for (RedisServer server : servers) {
-      ConnectionPool pool = pool(server);
+      ConnectionPool pool =
+          server.pool(DefaultJedisClientConfig.builder().socketTimeoutMillis(1_234).build());
       builder.node("node-" + pools.size(), pool);
       pools.add(pool);
     }
@@ -107,14 +93,5 @@ class JedisRedlockTest {
       }
       pool.close();
     }
-  }
-
-  private static ConnectionPool pool(RedisServer server) {
-    GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
-    config.setJmxEnabled(false);
-    return new ConnectionPool(
-        new HostAndPort(server.host(), server.port()),
-        DefaultJedisClientConfig.builder().socketTimeoutMillis(1_234).build(),
-        config);
   }
 }

@@ -8,7 +8,6 @@ import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServers;
 import java.time.Duration;
@@ -26,11 +25,7 @@ class NodeCountTest {
   @CsvSource({"1, 1", "2, 2", "3, 2", "4, 3"})
   void moreThanHalfOfThemAreNeeded(int nodes, int needed) throws Exception {
     try (RedisServers servers = RedisServers.start(nodes);
-        Redlock redlock =
-            JedisRedlock.builder()
-                .node(String.join(",", servers.addresses()))
-                .nodeTimeout(Duration.ofSeconds(4))
-                .build()) {
+        Redlock redlock = servers.patientClient().build()) {
       for (int node = needed; node < nodes; node++) {
         kill(servers, node, redlock);
       }

@@ -17,10 +17,13 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.SafeEncoder;
@@ -327,6 +330,14 @@ public final class RedisServer implements AutoCloseable {
       client.password(config.get(password + 1));
     }
     return new Connection(new HostAndPort(HOST, port), client.build());
+  }
+
+  /** A pool as users make them, of one connection, so that the same one is used again. */
+  public ConnectionPool pool(JedisClientConfig client) {
+    GenericObjectPoolConfig<Connection> pooled = new GenericObjectPoolConfig<>();
+    pooled.setJmxEnabled(false);
+    pooled.setMaxTotal(1);
+    return new ConnectionPool(new HostAndPort(HOST, port), client, pooled);
   }
 
   /** A connection to this port that says nothing by itself. */
