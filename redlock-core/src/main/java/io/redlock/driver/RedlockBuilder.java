@@ -202,13 +202,25 @@ public final class RedlockBuilder implements RedlockSettings {
    * @return the problems; empty if the configuration is valid
    */
   public List<String> problems() {
+    return problems(names(nodes), future == null ? null : names(future));
+  }
+
+  /**
+   * Returns the same for nodes that are not made yet.
+   *
+   * @param present their names
+   * @param future the names of the future nodes; null if no client moves
+   */
+  public List<String> problems(List<String> present, @Nullable List<String> future) {
     List<String> problems = new ArrayList<>();
-    if (nodes.isEmpty()) {
+    Set<String> all = new HashSet<>(present);
+    all.addAll(future == null ? List.of() : future);
+    if (present.isEmpty()) {
       problems.add("no node is configured: name at least one, better three or five");
-    } else if (all().size() > Ballot.MAX_NODES) {
-      problems.add(all().size() + " nodes are configured: use at most " + Ballot.MAX_NODES);
+    } else if (all.size() > Ballot.MAX_NODES) {
+      problems.add(all.size() + " nodes are configured: use at most " + Ballot.MAX_NODES);
     }
-    Set<String> names = distinctNames(nodes, problems);
+    Set<String> names = distinctNames(present, problems);
     if (future != null) {
       if (future.isEmpty()) {
         problems.add("movingTo names no node: name the future ones, or leave movingTo out");
@@ -226,19 +238,19 @@ public final class RedlockBuilder implements RedlockSettings {
     return problems;
   }
 
-  private static Set<String> distinctNames(List<LockNode> nodes, List<String> problems) {
-    Set<String> names = new HashSet<>();
-    for (LockNode node : nodes) {
-      String name = Brief.text(node.name());
-      if (!name.equals(node.name())) {
+  private static Set<String> distinctNames(List<String> names, List<String> problems) {
+    Set<String> distinct = new HashSet<>();
+    for (String name : names) {
+      String text = Brief.text(name);
+      if (!text.equals(name)) {
         problems.add(
-            "node " + name + " has a name that no log can print: shorten it to visible characters");
+            "node " + text + " has a name that no log can print: shorten it to visible characters");
       }
-      if (!names.add(node.name())) {
-        problems.add("node " + name + " is configured twice: each must be its own master");
+      if (!distinct.add(name)) {
+        problems.add("node " + text + " is configured twice: each must be its own master");
       }
     }
-    return names;
+    return distinct;
   }
 
   /** Returns the present nodes, then those that only the future has. */

@@ -15,13 +15,11 @@ import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RequiresRedis;
-import java.io.OutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -194,13 +192,10 @@ class BrokenMembersTest {
    * @param waits whether it may wait for leases to end; else it is interrupted there
    */
   private static boolean isDone(ChaosScene scene, Command command, boolean waits) {
-    PrintStream out =
-        new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8) {
-          @Override
-          public void println(String line) {
-            if (!waits && line.startsWith("waiting")) {
-              Thread.currentThread().interrupt();
-            }
+    Consumer<String> out =
+        line -> {
+          if (!waits && line.startsWith("waiting")) {
+            Thread.currentThread().interrupt();
           }
         };
     boolean isDone =

@@ -4,9 +4,6 @@ import io.redlock.chaos.ChaosMasters.Known;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.testbed.Await;
-import java.io.OutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -15,6 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -115,19 +113,18 @@ final class ChaosOperator {
   }
 
   /** One run of a command, which its seed may interrupt after a line of its output. */
-  private final class Run extends PrintStream {
+  private final class Run implements Consumer<String> {
     private final Command command;
     private final List<String> lines = new ArrayList<>();
     private final int interruptedAfter = random.nextInt(100) < 25 ? 1 + random.nextInt(5) : -1;
     private boolean isInterrupted;
 
     Run(Command command) {
-      super(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8);
       this.command = command;
     }
 
     @Override
-    public void println(String line) {
+    public void accept(String line) {
       lines.add(line);
       if (lines.size() == interruptedAfter) {
         isInterrupted = true;

@@ -13,6 +13,7 @@ import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.cli.Doctor;
 import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.jedis.deployment.Survey;
 import io.redlock.jedis.membership.Audited;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
@@ -487,7 +488,10 @@ class FaultSentencesTest {
     } else {
       deployment.set(Setting.SILENCE_TIMEOUT, TTL); // the machine may stand still
     }
-    Audited audited = deployment.ask("cannot ask", survey -> survey.audit()).get(0);
+    Audited audited;
+    try (Survey survey = deployment.survey("cannot ask")) {
+      audited = survey.audit().get(0);
+    }
     String found = audited.verdict() == null ? audited.failureText() : audited.verdict().reason();
     assertEquals(sentence, found);
     if (config == null) {

@@ -122,14 +122,14 @@ class AgreementTest extends OperatedMasters {
     awaitLease(before);
     DeploymentSettings operator = operator(list(0, 1, 2));
     operator.set(Setting.MAX_TTL, longer);
-    assertTrue(operator.agree(Word.NONE, System.out));
+    assertTrue(operator.agree(Word.NONE, System.out::println));
     NodeView.awaitAllUp(after);
     awaitLease(after, longer);
     awaitLease(before);
     servers.get(1).command("SET", "redlock:fence:app/a", "1");
     servers.get(1).command("SET", "app/a", "somebody", "PX", "600000");
     List<String> marks = marks();
-    assertFalse(operator(list(0, 1, 2)).agree(Word.NONE, saying()));
+    assertFalse(operator(list(0, 1, 2)).agree(Word.NONE, saying()::println));
     assertTrue(said().strip().endsWith("or add --force: app/a"), this::said);
     assertEquals(marks, marks(), "nothing was written");
   }

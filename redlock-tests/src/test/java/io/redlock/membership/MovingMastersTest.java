@@ -14,11 +14,11 @@ import io.redlock.cli.Doctor;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.jedis.deployment.SteppedResize;
+import io.redlock.jedis.deployment.Survey;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
-import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,6 +29,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
@@ -251,7 +252,7 @@ class MovingMastersTest extends OperatedMasters {
     awaitLease(old);
     assertDone(present, future, Command.PREPARE);
     DeploymentSettings operator = operator(present, future);
-    assertFalse(operator.resize(Command.COMMIT, Word.NONE, saying()));
+    assertFalse(operator.resize(Command.COMMIT, Word.NONE, saying()::println));
     assertStarts("connected without movingTo, as CLIENT LIST shows: ", said());
     awaitLease(old);
     assertDone(present, future, Command.COMMIT);
@@ -283,13 +284,12 @@ class MovingMastersTest extends OperatedMasters {
               }
             });
     extending.start();
-    PrintStream out =
-        heardBy(
-            line -> {
-              if (line.contains(" serves clients of ")) {
-                wasHeld.compareAndSet(null, lease.isValid());
-              }
-            });
+    Consumer<String> out =
+        line -> {
+          if (line.contains(" serves clients of ")) {
+            wasHeld.compareAndSet(null, lease.isValid());
+          }
+        };
     assertTrue(resize(Command.COMMIT, present, future, out));
     assertEquals(false, wasHeld.get());
     extending.join();
@@ -300,21 +300,14 @@ class MovingMastersTest extends OperatedMasters {
   void commitPausesForItsWaitOnly() throws Exception {
     start(0, 3, 2);
     assertDone(present, future, Command.PREPARE);
-    Duration beyond =
-        operator(present, future)
-            .ask(
-                "cannot resize",
-                masters -> {
-                  SteppedResize commit = new SteppedResize(Command.COMMIT, masters, saying());
-                  Duration pauses = Duration.ofMillis(-masters.rules().abstentionMillis());
-                  for (Optional<Duration> next = commit.step();
-                      next.isPresent();
-                      next = commit.step()) {
-                    pauses = pauses.plus(next.get());
-                  }
-                  return pauses;
-                });
-    assertEquals(Duration.ZERO, beyond, this::said);
+    try (Survey masters = operator(present, future).survey("cannot resize")) {
+      SteppedResize commit = new SteppedResize(Command.COMMIT, masters, saying()::println);
+      Duration beyond = Duration.ofMillis(-masters.rules().abstentionMillis());
+      for (Optional<Duration> next = commit.step(); next.isPresent(); next = commit.step()) {
+        beyond = beyond.plus(next.get());
+      }
+      assertEquals(Duration.ZERO, beyond, this::said);
+    }
     assertDone(present, future, Command.FINISH);
   }
 
@@ -369,7 +362,7 @@ class MovingMastersTest extends OperatedMasters {
     String id = mark(3).split("\\|")[1];
     assertRefused(Command.PREPARE, present, future, "add --replace " + name(3) + "=" + id);
     Word word = new Word(List.of(), List.of(), Map.of(name(3), id), false);
-    assertTrue(operator(present, future).resize(Command.PREPARE, word, saying()));
+    assertTrue(operator(present, future).resize(Command.PREPARE, word, saying()::println));
   }
 
   @Test

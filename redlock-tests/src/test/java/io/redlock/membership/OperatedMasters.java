@@ -12,7 +12,6 @@ import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.RedisServers;
 import java.io.ByteArrayOutputStream;
-import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -116,29 +115,19 @@ abstract class OperatedMasters {
   }
 
   final boolean resize(
-      Command command, String present, String future, PrintStream out, String... without) {
+      Command command, String present, String future, Consumer<String> out, String... without) {
     Word word = new Word(List.of(without), List.of(), Map.of(), true);
     return operator(present, future).resize(command, word, out);
   }
 
   final boolean resize(Command command, String present, String future, String... without) {
-    return resize(command, present, future, saying(), without);
+    return resize(command, present, future, saying()::println, without);
   }
 
   /** Returns the stream of what is said from now on. */
   final PrintStream saying() {
     said.reset();
     return new PrintStream(said, true, StandardCharsets.UTF_8);
-  }
-
-  /** Returns a stream for a command, whose lines somebody hears as they are printed. */
-  static PrintStream heardBy(Consumer<String> listener) {
-    return new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8) {
-      @Override
-      public void println(String line) {
-        listener.accept(line);
-      }
-    };
   }
 
   final String said() {

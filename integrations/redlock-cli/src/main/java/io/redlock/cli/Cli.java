@@ -16,7 +16,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -249,7 +248,9 @@ final class Cli {
       @Mixin Deployment.Listed masters) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settingsOrInput(console));
-    return deployment.agree(missing.word(forces), console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
+    return deployment.agree(missing.word(forces), console.out()::println)
+        ? ExitCode.OK
+        : ExitCode.NOT_ALL;
   }
 
   @Command(
@@ -275,7 +276,8 @@ final class Cli {
           boolean forces) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settings(console));
-    boolean isDone = deployment.resize(command, missing.word(forces), console.out());
+    boolean isDone =
+        deployment.resize(command, missing.word(forces), console.out()::println);
     return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
@@ -291,7 +293,7 @@ final class Cli {
       @Mixin Deployment.Observed observed,
       @Parameters(paramLabel = "RESOURCE", description = "the name of the lock") String resource)
       throws InterruptedException {
-    try (Redlock redlock = observer(observed).get().build()) {
+    try (Redlock redlock = observer(observed).build()) {
       return Status.run(redlock, resource, observed.json, console.out());
     }
   }
@@ -345,15 +347,12 @@ final class Cli {
     return Listing.run(observer(observed), prefix, observed.json, console.out());
   }
 
-  /** Returns a source of deployments that write nothing. */
-  private Supplier<DeploymentSettings> observer(Deployment.Observed observed) {
-    Map<String, String> settings = observed.settingsOrInput(console);
-    return () -> {
-      DeploymentSettings deployment = new DeploymentSettings();
-      deployment.set(Setting.NODE_TIMEOUT, LONGEST_NODE_TIMEOUT);
-      deployment.configure(settings);
-      deployment.observe();
-      return deployment;
-    };
+  /** Returns a deployment that writes nothing. */
+  private DeploymentSettings observer(Deployment.Observed observed) {
+    DeploymentSettings deployment = new DeploymentSettings();
+    deployment.set(Setting.NODE_TIMEOUT, LONGEST_NODE_TIMEOUT);
+    deployment.configure(observed.settingsOrInput(console));
+    deployment.observe();
+    return deployment;
   }
 }

@@ -1,6 +1,7 @@
 package io.redlock.cli;
 
 import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.jedis.deployment.Survey;
 import io.redlock.jedis.deployment.Unmoved;
 import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.Audited;
@@ -57,24 +58,22 @@ public final class Doctor {
   }
 
   static int run(DeploymentSettings deployment, @Nullable Require require, PrintStream out) {
-    return deployment.ask(
-        "cannot ask",
-        survey -> {
-          Quorum quorum = survey.quorum();
-          List<Audited> audits = survey.auditRepeatedly();
-          List<List<String>> rows = new ArrayList<>(List.of(HEAD));
-          audits.forEach(audited -> rows.add(row(audited)));
-          Console.printTable(rows, out);
-          List<Integer> agreeing = printTerms(audits, out);
-          if (quorum.isJoint()) {
-            printChange(audits, quorum, out);
-            String unmoved = Unmoved.of(survey).toString();
-            out.print(unmoved.isEmpty() ? "" : unmoved + System.lineSeparator());
-          } else {
-            printOtherList(audits, out);
-          }
-          return summarize(audits, quorum, agreeing, require, out);
-        });
+    try (Survey survey = deployment.survey("cannot ask")) {
+      Quorum quorum = survey.quorum();
+      List<Audited> audits = survey.auditRepeatedly();
+      List<List<String>> rows = new ArrayList<>(List.of(HEAD));
+      audits.forEach(audited -> rows.add(row(audited)));
+      Console.printTable(rows, out);
+      List<Integer> agreeing = printTerms(audits, out);
+      if (quorum.isJoint()) {
+        printChange(audits, quorum, out);
+        String unmoved = Unmoved.of(survey).toString();
+        out.print(unmoved.isEmpty() ? "" : unmoved + System.lineSeparator());
+      } else {
+        printOtherList(audits, out);
+      }
+      return summarize(audits, quorum, agreeing, require, out);
+    }
   }
 
   /** Prints how to see the change of masters in which one of these masters takes part. */

@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -46,18 +45,18 @@ final class Listing {
   /**
    * Prints the locks whose resources begin with the prefix.
    *
-   * @param deployments makes deployments that write nothing, each to be used once
+   * @param deployment writes nothing
    */
-  static int run(
-      Supplier<DeploymentSettings> deployments, String prefix, boolean json, PrintStream out) {
-    DeploymentSettings searched = deployments.get();
-    String keyPrefix = searched.keyPrefix();
-    Listing listing =
-        searched.ask("cannot list", survey -> new Listing(survey, keyPrefix + prefix));
+  static int run(DeploymentSettings deployment, String prefix, boolean json, PrintStream out) {
+    String keyPrefix = deployment.keyPrefix();
+    Listing listing;
+    try (Survey survey = deployment.survey("cannot list")) {
+      listing = new Listing(survey, keyPrefix + prefix);
+    }
     TreeSet<String> resources = listing.resources(keyPrefix);
     boolean isCut = resources.size() > LockKeys.MOST_LOCKS;
     if (!resources.isEmpty()) {
-      try (Redlock redlock = deployments.get().build()) {
+      try (Redlock redlock = deployment.build()) {
         listing.inspect(redlock, resources.stream().limit(LockKeys.MOST_LOCKS).toList());
       }
     }

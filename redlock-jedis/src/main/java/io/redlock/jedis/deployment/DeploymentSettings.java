@@ -25,7 +25,6 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -41,16 +40,16 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.util.Pool;
 
 /**
- * The masters of a deployment and the settings of one client. They are checked by {@link #build}
- * and {@link #ask}; call one of the two, once. Not thread-safe.
+ * The masters of a deployment and the settings of one client. They are checked when something is
+ * made of them; call {@link #build} once. Not thread-safe.
  */
 public final class DeploymentSettings {
 
@@ -66,24 +65,34 @@ public final class DeploymentSettings {
   private static final NodeRequest HARMLESS =
       new NodeRequest.Grant(List.of("redlock:warm-up"), "warm-up", 0, 1);
 
-  private static final String HOST_AND_PROCESS = process(hostName(), ProcessHandle.current().pid());
+  private static final String HOST_AND_PROCESS = hostAndProcess();
   private static final int LONGEST_HOST = 40;
-
-  /** The suffix of a connection's name if its client has movingTo. */
-  public static final String MOVING = ">";
 
   private static final Pattern SEPARATOR = Pattern.compile("\\s*,\\s*|\\s+");
 
-  private final List<Master> masters = new ArrayList<>();
-  private final List<Master> future = new ArrayList<>();
+  private final List<Given> masters = new ArrayList<>();
+  private final List<Given> future = new ArrayList<>();
   private final List<String> misread = new ArrayList<>();
   private final RedlockBuilder core = new RedlockBuilder();
   private final SettingValues values = core.values();
   private boolean observes;
   private @Nullable JedisClientConfig clientConfig;
 
-  /** A configured master: an address, or a name and a pool. */
-  private record Master(@Nullable String text, @Nullable Pool<Connection> pool) {}
+  /** A master as it was given: an address, or a name and a pool. */
+  private record Given(@Nullable String text, @Nullable Pool<Connection> pool) {}
+
+  /** A master that can be opened: by its address, or by a user-supplied pool. */
+  private record Master(
+      String name, @Nullable NodeAddress address, @Nullable Pool<Connection> pool) {}
+
+  /** A valid configuration, of which nothing is opened yet; present masters come first. */
+  private record Checked(
+      LaneSettings settings, TrustRules rules, Quorum quorum, List<Master> masters) {
+
+    RequestEncoder encoder() {
+      return new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
+    }
+  }
 
   /** Returns the argument, which must not be null. */
   public static <T> T given(T value, String name, String fix) {
@@ -94,7 +103,7 @@ public final class DeploymentSettings {
   public void add(Setting<String> list, @Nullable String name, Pool<Connection> pool) {
     String node = Brief.text(String.valueOf(name));
     given(pool, "pool", "give the pool of node " + node + ", or add the node by its address");
-    (list == Setting.NODES ? masters : future).add(new Master(name, pool));
+    (list == Setting.NODES ? masters : future).add(new Given(name, pool));
   }
 
   /** Reads settings as text; what cannot be parsed is reported with all other faults. */
@@ -115,12 +124,12 @@ public final class DeploymentSettings {
       values.set(setting, value);
       return;
     }
-    List<Master> list = setting == Setting.NODES ? masters : future;
+    List<Given> list = setting == Setting.NODES ? masters : future;
     if (value == null) {
-      list.add(new Master(null, null)); // reported with everything else
+      list.add(new Given(null, null)); // reported with everything else
     } else {
       for (String each : SEPARATOR.split(value.toString().strip(), -1)) {
-        list.add(new Master(each, null));
+        list.add(new Given(each, null));
       }
     }
   }
@@ -156,29 +165,42 @@ public final class DeploymentSettings {
    */
   public Redlock build() {
     Checked checked = check("cannot connect");
+    LaneSettings settings = checked.settings;
+    Quorum quorum = checked.quorum;
+    List<String> names = checked.masters.stream().map(Master::name).toList();
+    Peers peers = new Peers(names, quorum, settings.skewMicros());
+    List<NodeLane> lanes = new ArrayList<>();
+    List<NodeLane> moved = new ArrayList<>();
+    for (Survey.Master each : survey(checked).masters()) {
+      NodeTrust trust =
+          new NodeTrust(
+              each.name(), lanes.size(), peers, checked.rules, values.driftPartsPerMillion());
+      NodeLane lane =
+          NodeLane.of(
+              each.name(), each.pool(), each.ownsPool(), checked.encoder(), settings, trust);
+      if ((quorum.future() & 1 << lanes.size()) != 0) {
+        moved.add(lane);
+      }
+      lanes.add(lane);
+    }
+    core.over(lanes.subList(0, Integer.bitCount(quorum.present()))).holder(holder());
+    if (quorum.isJoint()) {
+      core.movingTo(moved);
+    }
     Redlock redlock = core.build();
-    awaitFirstContact(
-        checked.lanes, checked.settings.nodeTimeoutNanos() * FIRST_CONTACT_NODE_TIMEOUTS);
+    awaitFirstContact(lanes, settings.nodeTimeoutNanos() * FIRST_CONTACT_NODE_TIMEOUTS);
     return redlock;
   }
 
   /**
-   * Asks the masters a question without a lock service, under the settings of this client.
+   * Returns questions to the masters without a lock service, under the settings of this client.
    *
    * @param what the beginning of the message if the configuration is not valid
+   * @return the survey; close it when it is no longer needed
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public <T> T ask(String what, Function<Survey, T> question) {
-    return apply(what, checked -> question.apply(checked.survey));
-  }
-
-  private <T> T apply(String what, Function<Checked, T> question) {
-    Checked checked = check(what);
-    try {
-      return question.apply(checked);
-    } finally {
-      checked.lanes.forEach(NodeLane::close);
-    }
+  public Survey survey(String what) {
+    return survey(check(what));
   }
 
   /**
@@ -203,48 +225,40 @@ public final class DeploymentSettings {
       String what, Word word, Consumer<String> out, BiFunction<Survey, Waiver, Operation> planned) {
     Set<String> gone = names("--without", word.without);
     Set<String> saved = names("--saved", word.saved);
-    return apply(
-        what,
-        checked -> {
-          Set<String> unknown = // masters of a replaced set may be gone, too
-              new TreeSet<>(word.replaced.isEmpty() ? gone : word.replaced.keySet());
-          checked.survey.masters().forEach(each -> unknown.remove(each.name()));
-          if (!unknown.isEmpty()) {
-            throw new IllegalArgumentException(
-                what
-                    + (word.replaced.isEmpty() ? ": --without " : ": --replace ")
-                    + unknown
-                    + " is none of the masters: name it as in their list");
-          }
-          Waiver waiver = new Waiver(gone, word.replaced);
-          ProbedMasters probed =
-              new ProbedMasters(
-                  checked.survey,
-                  encoder(checked.settings),
-                  keyPrefix(),
-                  saved,
-                  names -> audit(names, checked.settings));
-          OperatorCommand command =
-              new OperatorCommand(planned.apply(checked.survey, waiver), probed, out);
-          command.run();
-          return command;
-        });
+    Checked checked = check(what);
+    // Masters of a replaced set may be gone, too.
+    Set<String> unknown = new TreeSet<>(word.replaced.isEmpty() ? gone : word.replaced.keySet());
+    checked.masters.forEach(each -> unknown.remove(each.name));
+    if (!unknown.isEmpty()) {
+      throw new IllegalArgumentException(
+          what
+              + (word.replaced.isEmpty() ? ": --without " : ": --replace ")
+              + unknown
+              + " is none of the masters: name it as in their list");
+    }
+    try (Survey survey = survey(checked)) {
+      ProbedMasters probed =
+          new ProbedMasters(
+              survey, checked.encoder(), keyPrefix(), saved, names -> audit(names, checked));
+      Operation operation = planned.apply(survey, new Waiver(gone, word.replaced));
+      OperatorCommand command = new OperatorCommand(operation, probed, out);
+      command.run();
+      return command;
+    }
   }
 
   /** Audits masters that are not of the configuration, with the credentials of one that is. */
-  private List<Audited> audit(Collection<String> names, LaneSettings settings) {
-    NodeAddress listed = NodeAddress.standIn(1);
-    for (Master each : masters) {
-      listed = each.pool == null ? NodeAddress.parse(each.text, 1, new ArrayList<>()) : listed;
-    }
-    List<Survey.Master> others = new ArrayList<>();
-    for (String name : names) {
-      others.add(opened(listed.at(name), settings));
-    }
-    try {
-      return survey(others, Quorum.of(others.size()), settings).audit();
-    } finally {
-      others.forEach(each -> each.pool().close());
+  private List<Audited> audit(Collection<String> names, Checked checked) {
+    NodeAddress listed =
+        checked.masters.stream()
+            .flatMap(each -> Stream.ofNullable(each.address))
+            .findFirst()
+            .orElse(NodeAddress.standIn(1));
+    List<Master> others =
+        names.stream().map(name -> new Master(name, listed.at(name), null)).toList();
+    Quorum all = Quorum.of(others.size());
+    try (Survey survey = survey(new Checked(checked.settings, checked.rules, all, others))) {
+      return survey.audit();
     }
   }
 
@@ -271,7 +285,8 @@ public final class DeploymentSettings {
    * @return true if nothing is left to do
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public boolean resize(MasterChange.Command command, Word word, PrintStream out) {
+  public boolean resize(
+      MasterChange.Command command, Word word, Consumer<String> out) {
     if (future.isEmpty()) {
       misread.add("no future master is named: add --moving-to");
     }
@@ -279,11 +294,11 @@ public final class DeploymentSettings {
         run(
             "cannot resize",
             word,
-            out::println,
+            out,
             (survey, waiver) -> {
               String unmoved =
                   command == MasterChange.Command.COMMIT
-                      ? Unmoved.of(survey).stopping(word.forces, out::println)
+                      ? Unmoved.of(survey).stopping(word.forces, out)
                       : "";
               return new Resize(command, survey.quorum(), survey.rules(), waiver, unmoved, newId());
             }),
@@ -296,12 +311,12 @@ public final class DeploymentSettings {
    * @return true if nothing is left to do
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public boolean agree(Word word, PrintStream out) {
+  public boolean agree(Word word, Consumer<String> out) {
     return isDone(
         run(
             "cannot agree",
             word,
-            out::println,
+            out,
             (survey, waiver) ->
                 new TermsChange(survey.quorum(), survey.rules(), waiver.gone(), word.forces)),
         out);
@@ -311,8 +326,8 @@ public final class DeploymentSettings {
     return Agreement.newId(new SecureRandom());
   }
 
-  private static boolean isDone(OperatorCommand command, PrintStream out) {
-    command.said().ifPresent(out::println);
+  private static boolean isDone(OperatorCommand command, Consumer<String> out) {
+    command.said().ifPresent(out);
     return command.hasSucceeded();
   }
 
@@ -343,9 +358,6 @@ public final class DeploymentSettings {
                 Setting.RESTART_GUARD));
   }
 
-  /** A valid configuration: lanes that are not yet started. */
-  private record Checked(LaneSettings settings, Survey survey, List<NodeLane> lanes) {}
-
   private Checked check(String what) {
     List<String> faults = new ArrayList<>(misread);
     Duration nodeTimeout = values.get(Setting.NODE_TIMEOUT);
@@ -367,108 +379,64 @@ public final class DeploymentSettings {
               + clientConfig.getDatabase()
               + ": use 0, as all clients do; a keyPrefix separates applications");
     }
-    List<Survey.Master> probed = new ArrayList<>();
-    List<String> present = masters(masters, probed, settings, faults);
-    List<String> moved = masters(future, probed, settings, faults);
-    Quorum quorum = Quorum.of(present, moved);
-    List<NodeLane> lanes = lanes(probed, quorum, settings);
-    core.over(named(present, lanes)).holder(holder());
-    if (!future.isEmpty()) {
-      core.movingTo(named(moved, lanes));
-      if (!isGuarded()) {
-        faults.add("movingTo needs the restart guard: leave restartGuard(false) out");
-      }
+    List<Master> present = masters(masters, 0, faults);
+    List<Master> moved = masters(future, masters.size(), faults);
+    List<String> names = present.stream().map(Master::name).toList();
+    List<String> movedNames = moved.stream().map(Master::name).toList();
+    if (!future.isEmpty() && !isGuarded()) {
+      faults.add("movingTo needs the restart guard: leave restartGuard(false) out");
     }
-    faults.addAll(core.problems());
+    faults.addAll(core.problems(names, future.isEmpty() ? null : movedNames));
     if (!faults.isEmpty()) {
-      lanes.forEach(NodeLane::close);
       throw new IllegalArgumentException(what + ": " + String.join("; ", faults));
     }
-    return new Checked(settings, survey(probed, quorum, settings), lanes);
+    Stream<Master> joining = moved.stream().filter(each -> !names.contains(each.name));
+    return new Checked(
+        settings,
+        rules(settings),
+        Quorum.of(names, movedNames),
+        Stream.concat(present.stream(), joining).toList());
   }
 
-  /** Returns the lanes of these names, in their order; a name that repeats is reported later. */
-  private static List<NodeLane> named(List<String> names, List<NodeLane> lanes) {
-    return names.stream()
-        .flatMap(name -> lanes.stream().filter(lane -> lane.name().equals(name)).limit(1))
-        .toList();
-  }
-
-  /**
-   * Adds the masters to those that are known.
-   *
-   * @param all the known ones; a future master with the name of a present one is that one
-   * @return the names of the masters
-   */
-  private List<String> masters(
-      List<Master> configured,
-      List<Survey.Master> all,
-      LaneSettings settings,
-      List<String> faults) {
-    List<String> known = all.stream().map(Survey.Master::name).toList();
-    List<String> names = new ArrayList<>();
-    for (Master master : configured) {
-      int position = known.size() + names.size() + 1;
-      if (master.pool != null) {
-        String name = String.valueOf(master.text);
-        if (master.text == null || name.isBlank()) {
-          String what = master.text == null ? "null" : "blank";
-          faults.add("the name of node " + position + " is " + what + ": give it one");
-        }
-        names.add(name);
-        if (!known.contains(name)) {
-          all.add(new Survey.Master(name, master.pool, false));
-        }
-      } else {
-        NodeAddress address = NodeAddress.parse(master.text, position, faults);
-        names.add(address.name());
-        if (!known.contains(address.name())) {
-          all.add(opened(address, settings));
-        }
+  private static List<Master> masters(List<Given> all, int before, List<String> faults) {
+    List<Master> masters = new ArrayList<>();
+    for (Given each : all) {
+      int position = before + masters.size() + 1;
+      if (each.pool == null) {
+        NodeAddress address = NodeAddress.parse(each.text, position, faults);
+        masters.add(new Master(address.name(), address, null));
+        continue;
       }
+      if (each.text == null || each.text.isBlank()) {
+        String what = each.text == null ? "null" : "blank";
+        faults.add("the name of node " + position + " is " + what + ": give it one");
+      }
+      masters.add(new Master(String.valueOf(each.text), null, each.pool));
     }
-    return names;
+    return masters;
   }
 
-  private Survey.Master opened(NodeAddress address, LaneSettings settings) {
-    String client = future.isEmpty() ? holder() : holder() + MOVING;
-    Pool<Connection> pool =
-        NodePools.open(address, clientConfig, client, settings.silenceTimeout());
-    return new Survey.Master(address.name(), pool, true);
+  /** Opens the masters. */
+  private Survey survey(Checked checked) {
+    Duration silence = checked.settings.silenceTimeout();
+    String client = future.isEmpty() ? holder() : holder() + Unmoved.MOVING;
+    List<Survey.Master> opened =
+        checked.masters.stream()
+            .map(
+                each ->
+                    each.address == null
+                        ? new Survey.Master(each.name, each.pool, false)
+                        : new Survey.Master(
+                            each.name,
+                            NodePools.open(each.address, clientConfig, client, silence),
+                            true))
+            .toList();
+    return new Survey(opened, checked.quorum, silence, checked.rules);
   }
 
-  private Survey survey(List<Survey.Master> probed, Quorum quorum, LaneSettings settings) {
-    return new Survey(probed, quorum, settings.silenceTimeout(), rules(settings));
-  }
-
-  private List<NodeLane> lanes(List<Survey.Master> all, Quorum quorum, LaneSettings settings) {
-    RequestEncoder encoder = encoder(settings);
-    TrustRules rules = rules(settings);
-    List<String> names = all.stream().map(Survey.Master::name).toList();
-    Peers peers = new Peers(names, quorum, settings.skewMicros());
-    List<NodeLane> lanes = new ArrayList<>();
-    for (Survey.Master master : all) {
-      NodeTrust trust =
-          new NodeTrust(master.name(), lanes.size(), peers, rules, values.driftPartsPerMillion());
-      lanes.add(
-          NodeLane.of(master.name(), master.pool(), master.ownsPool(), encoder, settings, trust));
-    }
-    return lanes;
-  }
-
-  private static RequestEncoder encoder(LaneSettings settings) {
-    return new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-  }
-
-  /** Returns the name of a process: printable ASCII without blanks, of bounded length. */
-  static String process(String host, long pid) {
-    String plain = host.replaceAll("[^!-~]|[|/]", "?");
-    return plain.substring(0, Math.min(LONGEST_HOST, plain.length())) + ":" + pid;
-  }
-
-  /** Returns the name of this machine, without DNS, which may take long. */
-  private static String hostName() {
-    String host = System.getenv().getOrDefault("HOSTNAME", "");
+  /** Returns the name of this process: printable ASCII without blanks, of bounded length. */
+  private static String hostAndProcess() {
+    String host = System.getenv().getOrDefault("HOSTNAME", ""); // without DNS, which may take long
     if (host.isEmpty()) {
       try {
         host = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
@@ -476,7 +444,10 @@ public final class DeploymentSettings {
         host = System.getenv().getOrDefault("COMPUTERNAME", "unknown"); // not Linux
       }
     }
-    return host;
+    String plain = host.replaceAll("[^!-~]|[|/]", "?");
+    return plain.substring(0, Math.min(LONGEST_HOST, plain.length()))
+        + ":"
+        + ProcessHandle.current().pid();
   }
 
   private static void awaitFirstContact(List<NodeLane> lanes, long nanos) {

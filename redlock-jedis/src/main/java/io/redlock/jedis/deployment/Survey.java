@@ -38,7 +38,8 @@ import redis.clients.jedis.util.Pool;
  * @param timeout the time to connect to one address
  * @param rules the settings under which the masters are judged
  */
-public record Survey(List<Master> masters, Quorum quorum, Duration timeout, TrustRules rules) {
+public record Survey(List<Master> masters, Quorum quorum, Duration timeout, TrustRules rules)
+    implements AutoCloseable {
 
   /**
    * Several, as DNS has no timeout, and each address of a name may take the whole timeout to
@@ -77,6 +78,12 @@ public record Survey(List<Master> masters, Quorum quorum, Duration timeout, Trus
   /** An audit, and the times before it was asked for and after it was answered. */
   record Timed(NodeAudit audit, long beforeNanos, long afterNanos) {}
 
+  /** Closes the pools that were opened for it. */
+  @Override
+  public void close() {
+    masters.stream().filter(Master::ownsPool).forEach(each -> each.pool.close());
+  }
+
   // Questions.
 
   /**
@@ -86,27 +93,25 @@ public record Survey(List<Master> masters, Quorum quorum, Duration timeout, Trus
    * @param longest the longest time for the answer itself, beyond that to connect
    */
   public <T> List<Answer<T>> ask(Function<Connection, T> question, Duration longest) {
-    List<Asked<T>> pending = new ArrayList<>();
-    for (int index = 0; index < masters.size(); index++) {
-      pending.add(start(index, question));
-    }
-    long start = System.nanoTime();
-    List<Answer<T>> answers = new ArrayList<>();
-    for (Asked<T> answer : pending) {
-      long patienceNanos = timeout.toNanos() * TIMEOUTS + longest.toNanos();
-      long leftNanos = patienceNanos - (System.nanoTime() - start);
-      answers.add(answer.await(Math.max(0, leftNanos)));
-    }
-    return answers;
+    return ask(masters, question, longest);
   }
 
   /** Returns the answer of one master. An interrupt stays set and ends the wait. */
   <T> Answer<T> askOne(int index, Function<Connection, T> question) {
-    return start(index, question).await(timeout.toNanos() * TIMEOUTS + LONGEST_ONE.toNanos());
+    return ask(List.of(masters.get(index)), question, LONGEST_ONE).get(0);
   }
 
-  private <T> Asked<T> start(int index, Function<Connection, T> question) {
-    Master master = masters.get(index);
+  /** Returns the answers of these masters. */
+  <T> List<Answer<T>> ask(List<Master> some, Function<Connection, T> question, Duration longest) {
+    List<Asked<T>> pending = some.stream().map(each -> start(each, question)).toList();
+    long startNanos = System.nanoTime();
+    long patienceNanos = timeout.toNanos() * TIMEOUTS + longest.toNanos();
+    return pending.stream()
+        .map(each -> each.await(patienceNanos - (System.nanoTime() - startNanos)))
+        .toList();
+  }
+
+  private static <T> Asked<T> start(Master master, Function<Connection, T> question) {
     FutureTask<Answer<T>> answer = new FutureTask<>(() -> ask(master, question));
     ConnectingThread thread = new ConnectingThread(answer, "redlock-probe-" + master.name);
     thread.start();

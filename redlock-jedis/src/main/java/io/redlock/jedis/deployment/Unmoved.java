@@ -17,6 +17,9 @@ import redis.clients.jedis.Protocol;
  */
 public record Unmoved(Set<String> clients, String unknown) {
 
+  /** The suffix of a connection's name if its client has movingTo. */
+  static final String MOVING = ">";
+
   /** A named connection that runs scripts, as each of a client does once a second. */
   private static final Pattern CLIENT =
       Pattern.compile("(?m)^id=\\d+ .*? name=(\\S+) .*? cmd=eval(?:sha)? ");
@@ -36,7 +39,7 @@ public record Unmoved(Set<String> clients, String unknown) {
       }
       Matcher client = CLIENT.matcher(clients);
       while (client.find()) {
-        if (!client.group(1).endsWith(DeploymentSettings.MOVING)) {
+        if (!client.group(1).endsWith(MOVING)) {
           unmoved.add(client.group(1));
         }
       }
