@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -27,7 +28,7 @@ public final class SettingsParser {
   private static final String PROPERTY = Setting.PROPERTY;
   private static final String VARIABLE = "REDLOCK_";
 
-  private static final Pattern AMOUNT = Pattern.compile("(-?)(\\d+)\\s*(ms|s|m|h|d)");
+  private static final Pattern AMOUNT = Pattern.compile("(-?\\d+)\\s*(ms|s|m|h|d)");
 
   /** A century: no setting and no option has a use for more, and sums of these overflow nothing. */
   private static final Duration LONGEST = Duration.ofDays(36_500);
@@ -45,8 +46,7 @@ public final class SettingsParser {
   static List<String> apply(Map<?, ?> settings, DeploymentSettings deployment) {
     Map<String, @Nullable String> named = new TreeMap<>();
     settings.forEach(
-        (name, value) ->
-            named.put(String.valueOf(name), value == null ? null : String.valueOf(value)));
+        (name, value) -> named.put(String.valueOf(name), Objects.toString(value, null)));
     List<String> faults = new ArrayList<>();
     Map<String, String> given = new HashMap<>();
     named.keySet().forEach(name -> recognize(name, given, faults));
@@ -67,16 +67,15 @@ public final class SettingsParser {
   }
 
   private static <T> void set(DeploymentSettings deployment, Setting<T> setting, String text) {
-    Class<T> type = setting.type();
-    if (type == Duration.class) {
-      deployment.set(setting, type.cast(duration(text.strip())));
-    } else if (type == Boolean.class) {
-      deployment.set(setting, type.cast(truth(text.strip())));
-    } else if (text.isBlank() && (setting == Setting.NODES || setting == Setting.MOVING_TO)) {
+    if (text.isBlank() && (setting == Setting.NODES || setting == Setting.MOVING_TO)) {
       throw new IllegalArgumentException("'' names no master: list them, or leave it out");
-    } else {
-      deployment.set(setting, type.cast(text));
     }
+    Class<T> type = setting.type();
+    Object value =
+        type == Duration.class
+            ? duration(text.strip())
+            : type == Boolean.class ? truth(text.strip()) : text;
+    deployment.set(setting, type.cast(value));
   }
 
   /**
@@ -89,20 +88,16 @@ public final class SettingsParser {
       return;
     }
     String bare = bare(name.substring(PROPERTY.length()));
-    for (Setting<?> setting : Setting.ALL) {
-      if (bare(setting.name()).equals(bare)) {
-        String before = given.put(setting.name(), name);
-        if (before != null) {
-          faults.add(before + " and " + name + " are the same setting: leave one out");
-        }
-        return;
-      }
-    }
     Setting<?> nearest =
         Collections.min(
             Setting.ALL, Comparator.comparingInt(setting -> distance(bare(setting.name()), bare)));
     int typos = distance(bare(nearest.name()), bare);
-    if (property || typos <= MOST_TYPOS) {
+    if (typos == 0) {
+      String before = given.put(nearest.name(), name);
+      if (before != null) {
+        faults.add(before + " and " + name + " are the same setting: leave one out");
+      }
+    } else if (property || typos <= MOST_TYPOS) {
       String meant = property ? nearest.property() : nearest.variable();
       faults.add(
           Brief.text(name)
@@ -141,44 +136,24 @@ public final class SettingsParser {
    * @throws IllegalArgumentException if the text is no duration from zero to a century
    */
   public static Duration duration(String text) {
-    Duration duration = parsed(text);
-    if (duration == null || duration.isNegative() || duration.compareTo(LONGEST) > 0) {
-      throw new IllegalArgumentException(
-          "'"
-              + Brief.text(text)
-              + "' is out of range: write a duration from 0s to "
-              + Brief.exact(LONGEST));
-    }
-    return duration;
-  }
-
-  /** Returns the duration; null if it is too long, or negative, for a {@code Duration}. */
-  private static @Nullable Duration parsed(String text) {
     Matcher amount = AMOUNT.matcher(text);
+    String unit = amount.matches() ? amount.group(2) : "";
+    String iso =
+        unit.isEmpty()
+            ? text
+            : (unit.equals("d") ? "P" : "PT") + amount.group(1) + unit.replace("ms", "s");
+    String fault = "out of range: write a duration from 0s to " + Brief.exact(LONGEST);
     try {
-      if (!amount.matches()) {
-        return Duration.parse(text);
+      Duration duration = Duration.parse(iso).dividedBy(unit.equals("ms") ? 1_000 : 1);
+      if (!duration.isNegative() && duration.compareTo(LONGEST) <= 0) {
+        return duration;
       }
-      long number = Long.parseLong(amount.group(1) + amount.group(2));
-      return switch (amount.group(3)) {
-        case "ms" -> Duration.ofMillis(number);
-        case "s" -> Duration.ofSeconds(number);
-        case "m" -> Duration.ofMinutes(number);
-        case "h" -> Duration.ofHours(number);
-        default -> Duration.ofDays(number);
-      };
-    } catch (NumberFormatException | ArithmeticException tooLong) {
-      return null;
     } catch (DateTimeParseException e) {
-      if (e.getCause() != null) { // it has the form, but its number is too long
-        return null;
+      if (e.getCause() == null) { // else it has the form, but its number is too long
+        fault = "not a duration: write 500ms, 30s, 5m, 2h or ISO 8601 as in PT30S";
       }
-      throw new IllegalArgumentException(
-          "'"
-              + Brief.text(text)
-              + "' is not a duration: write 500ms, 30s, 5m, 2h or ISO 8601 as in PT30S",
-          e);
     }
+    throw new IllegalArgumentException("'" + Brief.text(text) + "' is " + fault);
   }
 
   private static boolean truth(String text) {
