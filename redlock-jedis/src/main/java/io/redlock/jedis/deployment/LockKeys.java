@@ -9,10 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Predicate;
-import java.util.function.UnaryOperator;
-import redis.clients.jedis.CommandArguments;
+import java.util.stream.Stream;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisException;
@@ -44,35 +41,32 @@ public final class LockKeys {
    */
   public record Found(Set<String> keys, boolean isComplete) {}
 
+  /** Some keys, and the cursor of the next ones. */
+  private record Page(String next, List<String> keys) {}
+
+  private static final Page END = new Page("", List.of());
+
   private LockKeys() {}
 
   /** Returns a key that a lock left behind; empty if there is none. */
-  public static String any(Connection connection, String keyPrefix) {
-    UnaryOperator<List<String>> isLeft =
-        keys -> keys.stream().filter(key -> !key.equals(BirthMark.KEY)).limit(1).toList();
-    String key = first(connection, OF_THE_LIBRARY, isLeft);
-    return key.isEmpty() && !keyPrefix.isEmpty()
-        ? first(connection, pattern(keyPrefix), isLeft)
-        : key;
+  static String any(Connection connection, String keyPrefix) {
+    Stream<String> patterns = Stream.of(OF_THE_LIBRARY, pattern(keyPrefix));
+    return patterns
+        .limit(keyPrefix.isEmpty() ? 1 : 2)
+        .flatMap(pattern -> scan(connection, pattern))
+        .flatMap(List::stream)
+        .filter(key -> !key.equals(BirthMark.KEY))
+        .findFirst()
+        .orElse("");
   }
 
   /** Returns some of the locks that last longer than so many milliseconds; empty if none does. */
   static String longer(Connection connection, long millis) {
-    String counters = pattern(RequestEncoder.FENCE_PREFIX);
-    return Brief.text(first(connection, counters, some -> locked(connection, some, millis)));
-  }
-
-  private static String first(
-      Connection connection, String pattern, UnaryOperator<List<String>> which) {
-    List<String> found = new ArrayList<>();
-    scan(
-        connection,
-        pattern,
-        keys -> {
-          found.addAll(which.apply(keys));
-          return found.isEmpty();
-        });
-    return String.join(" + ", found);
+    return scan(connection, pattern(RequestEncoder.FENCE_PREFIX))
+        .map(counters -> Brief.text(String.join(" + ", locked(connection, counters, millis))))
+        .filter(locks -> !locks.isEmpty())
+        .findFirst()
+        .orElse("");
   }
 
   /**
@@ -83,19 +77,19 @@ public final class LockKeys {
    */
   public static Found search(Connection connection, String prefix) {
     long beganNanos = System.nanoTime();
-    AtomicLong looked = new AtomicLong();
+    long looked = 0;
     Set<String> locked = new TreeSet<>();
-    boolean isComplete =
-        scan(
-            connection,
-            pattern(RequestEncoder.FENCE_PREFIX + prefix),
-            counters -> {
-              locked.addAll(locked(connection, counters, GONE));
-              return locked.size() <= MOST_LOCKS
-                  && looked.addAndGet(PAGE) < MOST_KEYS
-                  && System.nanoTime() - beganNanos <= LONGEST.toNanos();
-            });
-    return new Found(locked, isComplete);
+    String pattern = pattern(RequestEncoder.FENCE_PREFIX + prefix);
+    for (List<String> counters : (Iterable<List<String>>) scan(connection, pattern)::iterator) {
+      locked.addAll(locked(connection, counters, GONE));
+      looked += PAGE;
+      if (locked.size() > MOST_LOCKS
+          || looked >= MOST_KEYS
+          || System.nanoTime() - beganNanos > LONGEST.toNanos()) {
+        return new Found(locked, false);
+      }
+    }
+    return new Found(locked, true);
   }
 
   /**
@@ -108,7 +102,7 @@ public final class LockKeys {
             .map(counter -> counter.substring(RequestEncoder.FENCE_PREFIX.length()))
             .toList();
     for (String name : names) {
-      connection.sendCommand(new CommandArguments(Protocol.Command.PTTL).add(name));
+      connection.sendCommand(Protocol.Command.PTTL, name);
     }
     List<Object> lives = names.isEmpty() ? List.of() : connection.getMany(names.size());
     List<String> locked = new ArrayList<>();
@@ -123,32 +117,23 @@ public final class LockKeys {
     return locked;
   }
 
-  /**
-   * Scans the keys that match a pattern.
-   *
-   * @param page takes some of them, and returns true to go on
-   * @return true if the scan came to its end
-   */
-  static boolean scan(Connection connection, String pattern, Predicate<List<String>> page) {
-    String cursor = "0";
-    do {
-      CommandArguments scan =
-          new CommandArguments(Protocol.Command.SCAN)
-              .add(cursor)
-              .add("MATCH")
-              .add(pattern)
-              .add("COUNT")
-              .add(Integer.toString(PAGE));
-      if (!(connection.executeCommand(scan) instanceof List<?> answer && answer.size() == 2)) {
-        throw new JedisException("unexpected answer to SCAN");
-      }
-      List<String> keys = ((List<?>) answer.get(1)).stream().map(LockKeys::text).toList();
-      if (!page.test(keys)) {
-        return false;
-      }
-      cursor = text(answer.get(0));
-    } while (!cursor.equals("0"));
-    return true;
+  /** Returns the keys that match a pattern, in pages, which are read one after the other. */
+  static Stream<List<String>> scan(Connection connection, String pattern) {
+    return Stream.iterate(
+            page(connection, pattern, "0"),
+            page -> page != END,
+            page -> page.next.equals("0") ? END : page(connection, pattern, page.next))
+        .map(Page::keys);
+  }
+
+  private static Page page(Connection connection, String pattern, String cursor) {
+    String count = Integer.toString(PAGE);
+    connection.sendCommand(Protocol.Command.SCAN, cursor, "MATCH", pattern, "COUNT", count);
+    if (!(connection.getOne() instanceof List<?> answer && answer.size() == 2)) {
+      throw new JedisException("unexpected answer to SCAN");
+    }
+    List<?> keys = (List<?>) answer.get(1);
+    return new Page(text(answer.get(0)), keys.stream().map(LockKeys::text).toList());
   }
 
   /** Returns a pattern that matches what begins with this text, whatever it contains. */

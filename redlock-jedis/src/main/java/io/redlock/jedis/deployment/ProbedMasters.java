@@ -34,7 +34,6 @@ final class ProbedMasters implements ChangedMasters {
 
   private static final String FENCES = RequestEncoder.FENCE_PREFIX + "*";
   private static final String OWNER = "redlock-resize";
-  private static final int BATCH = 500;
   private static final Pattern COUNTER = Pattern.compile("\\d{1,16}");
 
   private final Survey survey;
@@ -142,7 +141,7 @@ final class ProbedMasters implements ChangedMasters {
             connection ->
                 switch (question) {
                   case RIGHTS -> {
-                    LockKeys.scan(connection, FENCES, keys -> false);
+                    LockKeys.scan(connection, FENCES).findFirst();
                     connection.sendCommand(Protocol.Command.GET, FENCES);
                     connection.getOne();
                     yield "";
@@ -167,17 +166,9 @@ final class ProbedMasters implements ChangedMasters {
     ask(
         from,
         connection -> {
-          LockKeys.scan(
-              connection,
-              FENCES,
-              keys -> {
-                for (int at = 0; at < keys.size(); at += BATCH) {
-                  List<String> some = keys.subList(at, Math.min(keys.size(), at + BATCH));
-                  List<NodeRequest> raises = raises(connection, some, warnings);
-                  ask(to, target -> execute(target, raises));
-                }
-                return true;
-              });
+          LockKeys.scan(connection, FENCES)
+              .map(keys -> raises(connection, keys, warnings))
+              .forEach(raises -> ask(to, target -> execute(target, raises)));
           return true;
         });
   }
