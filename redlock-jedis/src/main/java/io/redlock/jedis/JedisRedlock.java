@@ -11,6 +11,7 @@ import io.redlock.settings.Setting;
 import io.redlock.spi.BackgroundLog;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Executor;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.JedisClientConfig;
@@ -80,7 +81,7 @@ public final class JedisRedlock {
   }
 
   private static Builder masters(String... addresses) {
-    DeploymentSettings.given(addresses, "addresses", "name at least one, better three or five");
+    Objects.requireNonNull(addresses, "addresses is null: name at least one, better three or five");
     Builder builder = builder();
     for (String address : addresses) {
       builder.node(address);

@@ -197,8 +197,7 @@ final class Cli {
               description = "let the exit code tell if a quorum of the masters votes")
           Doctor.@Nullable Require require,
       @Mixin Deployment.Listed masters) {
-    DeploymentSettings deployment = new DeploymentSettings();
-    deployment.configure(masters.settingsOrInput(console));
+    DeploymentSettings deployment = deployment(masters);
     return Doctor.run(deployment, require, console.out());
   }
 
@@ -221,8 +220,7 @@ final class Cli {
           boolean isNew,
       @Mixin Deployment.Replacing missing,
       @Mixin Deployment.Listed masters) {
-    DeploymentSettings deployment = new DeploymentSettings();
-    deployment.configure(masters.settingsOrInput(console));
+    DeploymentSettings deployment = deployment(masters);
     AdoptReport report = deployment.adopt(isNew, missing.word(false), console.out()::println);
     console.out().println(report);
     if (report.nodes().stream()
@@ -246,8 +244,7 @@ final class Cli {
       @Option(names = "--force", description = "go on although locks last longer than maxTtl")
           boolean forces,
       @Mixin Deployment.Listed masters) {
-    DeploymentSettings deployment = new DeploymentSettings();
-    deployment.configure(masters.settingsOrInput(console));
+    DeploymentSettings deployment = deployment(masters);
     return deployment.agree(missing.word(forces), console.out()::println)
         ? ExitCode.OK
         : ExitCode.NOT_ALL;
@@ -274,8 +271,7 @@ final class Cli {
               names = "--force",
               description = "with commit: leave clients behind that run without movingTo")
           boolean forces) {
-    DeploymentSettings deployment = new DeploymentSettings();
-    deployment.configure(masters.settings(console));
+    DeploymentSettings deployment = new DeploymentSettings().configure(masters.settings(console));
     boolean isDone =
         deployment.resize(command, missing.word(forces), console.out()::println);
     return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
@@ -345,6 +341,10 @@ final class Cli {
               description = "only resources that begin with this")
           String prefix) {
     return Listing.run(observer(observed), prefix, observed.json, console.out());
+  }
+
+  private DeploymentSettings deployment(Deployment.Listed masters) {
+    return new DeploymentSettings().configure(masters.settingsOrInput(console));
   }
 
   /** Returns a deployment that writes nothing. */

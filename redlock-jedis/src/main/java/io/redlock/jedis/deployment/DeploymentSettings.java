@@ -8,7 +8,6 @@ import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
 import io.redlock.jedis.membership.Agreement;
-import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.Founding;
 import io.redlock.jedis.membership.MasterChange;
 import io.redlock.jedis.membership.NodeTrust;
@@ -38,8 +37,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -94,28 +93,27 @@ public final class DeploymentSettings {
     }
   }
 
-  /** Returns the argument, which must not be null. */
-  public static <T> T given(T value, String name, String fix) {
-    return Objects.requireNonNull(value, () -> name + " is null: " + fix);
-  }
-
   /** Adds a master, or a future one, that is reached through a user-supplied pool. */
   public void add(Setting<String> list, @Nullable String name, Pool<Connection> pool) {
     String node = Brief.text(String.valueOf(name));
-    given(pool, "pool", "give the pool of node " + node + ", or add the node by its address");
+    String fix = "give the pool of node " + node + ", or add the node by its address";
+    Objects.requireNonNull(pool, "pool is null: " + fix);
     (list == Setting.NODES ? masters : future).add(new Given(name, pool));
   }
 
   /** Reads settings as text; what cannot be parsed is reported with all other faults. */
-  public void configure(Map<?, ?> settings) {
-    given(settings, "settings", "give a map, for example System.getenv()");
+  public DeploymentSettings configure(Map<?, ?> settings) {
+    Objects.requireNonNull(settings, "settings is null: give a map, for example System.getenv()");
     misread.addAll(SettingsParser.apply(settings, this));
+    return this;
   }
 
   /** Sets what the addresses leave open. */
   public void clientConfig(JedisClientConfig clientConfig) {
     this.clientConfig =
-        given(clientConfig, "clientConfig", "give a value, or leave the call out for the default");
+        Objects.requireNonNull(
+            clientConfig,
+            "clientConfig is null: give a value, or leave the call out for the default");
   }
 
   /** Sets a value. Masters are added instead: one, or several between commas or white space. */
@@ -132,11 +130,6 @@ public final class DeploymentSettings {
         list.add(new Given(each, null));
       }
     }
-  }
-
-  /** Returns true if nodes that lost their data abstain. */
-  public boolean isGuarded() {
-    return values.get(Setting.RESTART_GUARD);
   }
 
   /** Returns the prefix of every key. */
@@ -220,9 +213,14 @@ public final class DeploymentSettings {
     public static final Word NONE = new Word(List.of(), List.of(), Map.of(), false);
   }
 
+  /** Returns a command, when the masters are known. */
+  private interface Plan {
+    Operation of(Survey survey, Waiver waiver);
+  }
+
   /** Runs a command to its end. An interrupt ends it early and stays set. */
   private OperatorCommand run(
-      String what, Word word, Consumer<String> out, BiFunction<Survey, Waiver, Operation> planned) {
+      String what, Word word, Consumer<String> out, Plan plan) {
     Set<String> gone = names("--without", word.without);
     Set<String> saved = names("--saved", word.saved);
     Checked checked = check(what);
@@ -237,28 +235,11 @@ public final class DeploymentSettings {
               + " is none of the masters: name it as in their list");
     }
     try (Survey survey = survey(checked)) {
-      ProbedMasters probed =
-          new ProbedMasters(
-              survey, checked.encoder(), keyPrefix(), saved, names -> audit(names, checked));
-      Operation operation = planned.apply(survey, new Waiver(gone, word.replaced));
+      ProbedMasters probed = new ProbedMasters(survey, checked.encoder(), keyPrefix(), saved);
+      Operation operation = plan.of(survey, new Waiver(gone, word.replaced));
       OperatorCommand command = new OperatorCommand(operation, probed, out);
       command.run();
       return command;
-    }
-  }
-
-  /** Audits masters that are not of the configuration, with the credentials of one that is. */
-  private List<Audited> audit(Collection<String> names, Checked checked) {
-    NodeAddress listed =
-        checked.masters.stream()
-            .flatMap(each -> Stream.ofNullable(each.address))
-            .findFirst()
-            .orElse(NodeAddress.standIn(1));
-    List<Master> others =
-        names.stream().map(name -> new Master(name, listed.at(name), null)).toList();
-    Quorum all = Quorum.of(others.size());
-    try (Survey survey = survey(new Checked(checked.settings, checked.rules, all, others))) {
-      return survey.audit();
     }
   }
 
@@ -270,13 +251,9 @@ public final class DeploymentSettings {
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public AdoptReport adopt(boolean isNew, Word word, Consumer<String> out) {
-    return run(
-            "cannot adopt",
-            word,
-            out,
-            (survey, waiver) ->
-                new Founding(survey.quorum(), survey.rules(), isNew, waiver, newId()))
-        .report();
+    Plan plan =
+        (survey, waiver) -> new Founding(survey.quorum(), survey.rules(), isNew, waiver, newId());
+    return run("cannot adopt", word, out, plan).report();
   }
 
   /**
@@ -290,19 +267,15 @@ public final class DeploymentSettings {
     if (future.isEmpty()) {
       misread.add("no future master is named: add --moving-to");
     }
-    return isDone(
-        run(
-            "cannot resize",
-            word,
-            out,
-            (survey, waiver) -> {
-              String unmoved =
-                  command == MasterChange.Command.COMMIT
-                      ? Unmoved.of(survey).stopping(word.forces, out)
-                      : "";
-              return new Resize(command, survey.quorum(), survey.rules(), waiver, unmoved, newId());
-            }),
-        out);
+    Plan plan =
+        (survey, waiver) -> {
+          String stops =
+              command == MasterChange.Command.COMMIT
+                  ? Unmoved.of(survey).stopping(word.forces, out)
+                  : "";
+          return new Resize(command, survey.quorum(), survey.rules(), waiver, stops, newId());
+        };
+    return isDone(run("cannot resize", word, out, plan), out);
   }
 
   /**
@@ -312,14 +285,10 @@ public final class DeploymentSettings {
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public boolean agree(Word word, Consumer<String> out) {
-    return isDone(
-        run(
-            "cannot agree",
-            word,
-            out,
-            (survey, waiver) ->
-                new TermsChange(survey.quorum(), survey.rules(), waiver.gone(), word.forces)),
-        out);
+    Plan plan =
+        (survey, waiver) ->
+            new TermsChange(survey.quorum(), survey.rules(), waiver.gone(), word.forces);
+    return isDone(run("cannot agree", word, out, plan), out);
   }
 
   private static String newId() {
@@ -335,27 +304,9 @@ public final class DeploymentSettings {
   private Set<String> names(String option, Collection<String> addresses) {
     Set<String> names = new TreeSet<>();
     List<String> faults = new ArrayList<>();
-    int position = 0;
-    for (String address : addresses) {
-      names.add(NodeAddress.parse(address, ++position, faults).name());
-    }
+    addresses.forEach(each -> names.add(NodeAddress.parse(each, names.size() + 1, faults).name()));
     faults.forEach(fault -> misread.add(option + ": " + fault));
     return names;
-  }
-
-  private TrustRules rules(LaneSettings settings) {
-    return observes
-        ? TrustRules.observing(isGuarded(), settings.skewMicros())
-        : TrustRules.of(
-            isGuarded(),
-            LaneSettings.bounded(values.get(Setting.MAX_TTL)),
-            values.driftPartsPerMillion(),
-            settings.skewMicros(),
-            values.typed(
-                Setting.MAX_TTL,
-                Setting.CLOCK_SKEW,
-                Setting.DRIFT_PER_SECOND,
-                Setting.RESTART_GUARD));
   }
 
   private Checked check(String what) {
@@ -383,19 +334,30 @@ public final class DeploymentSettings {
     List<Master> moved = masters(future, masters.size(), faults);
     List<String> names = present.stream().map(Master::name).toList();
     List<String> movedNames = moved.stream().map(Master::name).toList();
-    if (!future.isEmpty() && !isGuarded()) {
+    boolean isGuarded = values.get(Setting.RESTART_GUARD);
+    if (!future.isEmpty() && !isGuarded) {
       faults.add("movingTo needs the restart guard: leave restartGuard(false) out");
     }
     faults.addAll(core.problems(names, future.isEmpty() ? null : movedNames));
     if (!faults.isEmpty()) {
       throw new IllegalArgumentException(what + ": " + String.join("; ", faults));
     }
+    TrustRules rules =
+        observes
+            ? TrustRules.observing(isGuarded, settings.skewMicros())
+            : TrustRules.of(
+                isGuarded,
+                LaneSettings.bounded(values.get(Setting.MAX_TTL)),
+                values.driftPartsPerMillion(),
+                settings.skewMicros(),
+                values.typed(
+                    Setting.MAX_TTL,
+                    Setting.CLOCK_SKEW,
+                    Setting.DRIFT_PER_SECOND,
+                    Setting.RESTART_GUARD));
     Stream<Master> joining = moved.stream().filter(each -> !names.contains(each.name));
-    return new Checked(
-        settings,
-        rules(settings),
-        Quorum.of(names, movedNames),
-        Stream.concat(present.stream(), joining).toList());
+    List<Master> all = Stream.concat(present.stream(), joining).toList();
+    return new Checked(settings, rules, Quorum.of(names, movedNames), all);
   }
 
   private static List<Master> masters(List<Given> all, int before, List<String> faults) {
@@ -420,18 +382,21 @@ public final class DeploymentSettings {
   private Survey survey(Checked checked) {
     Duration silence = checked.settings.silenceTimeout();
     String client = future.isEmpty() ? holder() : holder() + Unmoved.MOVING;
-    List<Survey.Master> opened =
-        checked.masters.stream()
-            .map(
-                each ->
-                    each.address == null
-                        ? new Survey.Master(each.name, each.pool, false)
-                        : new Survey.Master(
-                            each.name,
-                            NodePools.open(each.address, clientConfig, client, silence),
-                            true))
-            .toList();
-    return new Survey(opened, checked.quorum, silence, checked.rules);
+    Function<NodeAddress, Survey.Master> open =
+        each ->
+            new Survey.Master(
+                each.name(), NodePools.open(each, clientConfig, client, silence), true);
+    List<Survey.Master> opened = new ArrayList<>();
+    NodeAddress listed = NodeAddress.standIn(1);
+    for (Master each : checked.masters) {
+      NodeAddress address = each.address;
+      opened.add(
+          address == null ? new Survey.Master(each.name, each.pool, false) : open.apply(address));
+      listed = address == null ? listed : address;
+    }
+    NodeAddress login = listed; // others are reached with the credentials of one that is listed
+    return new Survey(
+        opened, checked.quorum, silence, checked.rules, name -> open.apply(login.at(name)));
   }
 
   /** Returns the name of this process: printable ASCII without blanks, of bounded length. */

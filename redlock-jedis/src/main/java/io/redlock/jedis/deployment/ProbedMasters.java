@@ -40,25 +40,17 @@ final class ProbedMasters implements ChangedMasters {
   private final RequestEncoder encoder;
   private final String keyPrefix;
   private final Set<String> saved;
-  private final Function<Collection<String>, List<Audited>> others;
   private final Map<List<Object>, Disk> disks = new HashMap<>(); // by the master and its mark
   private final Set<String> told = new HashSet<>();
 
   /**
    * @param saved the masters of which an operator says that they load nothing older
-   * @param others audits masters that are not of the configuration
    */
-  ProbedMasters(
-      Survey survey,
-      RequestEncoder encoder,
-      String keyPrefix,
-      Set<String> saved,
-      Function<Collection<String>, List<Audited>> others) {
-    this.saved = saved;
-    this.others = others;
+  ProbedMasters(Survey survey, RequestEncoder encoder, String keyPrefix, Set<String> saved) {
     this.survey = survey;
     this.encoder = encoder;
     this.keyPrefix = keyPrefix;
+    this.saved = saved;
   }
 
   /** Returns the request that raises a counter: the burial of a token that nobody holds. */
@@ -73,7 +65,7 @@ final class ProbedMasters implements ChangedMasters {
 
   @Override
   public List<Audited> audit(Collection<String> names) {
-    return others.apply(names);
+    return survey.auditOthers(names);
   }
 
   @Override

@@ -16,6 +16,7 @@ import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -26,6 +27,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
@@ -37,8 +39,14 @@ import redis.clients.jedis.util.Pool;
  * @param quorum those that are enough for a lease
  * @param timeout the time to connect to one address
  * @param rules the settings under which the masters are judged
+ * @param others opens masters that are in no list, by name
  */
-public record Survey(List<Master> masters, Quorum quorum, Duration timeout, TrustRules rules)
+public record Survey(
+    List<Master> masters,
+    Quorum quorum,
+    Duration timeout,
+    TrustRules rules,
+    Function<String, Master> others)
     implements AutoCloseable {
 
   /**
@@ -164,6 +172,15 @@ public record Survey(List<Master> masters, Quorum quorum, Duration timeout, Trus
     return judge(names, quorum, rules, ask(Survey::audit, Duration.ZERO), CLOCKS);
   }
 
+  /** Audits masters that are in no list. */
+  List<Audited> auditOthers(Collection<String> names) {
+    List<Master> opened = names.stream().map(others).toList();
+    Quorum all = Quorum.of(opened.size());
+    try (Survey survey = new Survey(opened, all, timeout, rules, others)) {
+      return survey.audit();
+    }
+  }
+
   /**
    * Returns the same after several audits of each master, each over a connection of its own: other
    * servers may answer at its address in turn.
@@ -199,24 +216,24 @@ public record Survey(List<Master> masters, Quorum quorum, Duration timeout, Trus
     Peers peers = new Peers(names, quorum, rules.skewMicros());
     List<Node> nodes = new ArrayList<>();
     List<Audited> audits = new ArrayList<>();
+    IntFunction<@Nullable Surroundings> hear =
+        i -> {
+          Timed at = answers.get(i).value();
+          return at == null
+              ? null
+              : peers.hear(i, nodes.get(i), at.beforeNanos, at.afterNanos, clocks, rules);
+        };
     for (int i = 0; i < answers.size(); i++) { // so that the last count for the first verdicts
       Timed timed = answers.get(i).value();
       nodes.add(Node.of(names.get(i), timed == null ? null : timed.audit));
-      hear(peers, i, nodes.get(i), timed, clocks, rules);
+      hear.apply(i);
     }
     for (int i = 0; i < answers.size(); i++) {
-      Surroundings around = hear(peers, i, nodes.get(i), answers.get(i).value(), clocks, rules);
+      Surroundings around = hear.apply(i);
       Verdict verdict = around == null ? null : rules.judge(nodes.get(i), around);
       audits.add(new Audited(i, nodes.get(i), around, verdict, answers.get(i).failure()));
     }
     return audits;
-  }
-
-  private static @Nullable Surroundings hear(
-      Peers peers, int index, Node node, @Nullable Timed timed, Ticker clocks, TrustRules rules) {
-    return timed == null
-        ? null
-        : peers.hear(index, node, timed.beforeNanos, timed.afterNanos, clocks, rules);
   }
 
   private static Timed audit(Connection connection) {

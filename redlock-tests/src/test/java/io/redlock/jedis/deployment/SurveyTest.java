@@ -77,7 +77,8 @@ class SurveyTest {
 
   private static Survey survey(ConnectionPool pool, Duration timeout) {
     List<Survey.Master> masters = List.of(new Survey.Master("master", pool, true));
-    return new Survey(masters, Quorum.of(1), timeout, TrustRules.observing(true, 0));
+    TrustRules rules = TrustRules.observing(true, 0);
+    return new Survey(masters, Quorum.of(1), timeout, rules, name -> masters.get(0));
   }
 
   private static String killed(RedisServer server, Connection connection) {
