@@ -258,6 +258,21 @@ class MovingMastersTest extends OperatedMasters {
     assertDone(present, future, Command.COMMIT);
   }
 
+  @Test
+  void commitNamesAMasterThatDoesNotNameItsClientsAndGoesOn() throws Exception {
+    start(1, 2, 1);
+    assertDone(present, future, Command.PREPARE);
+    awaitLease(moving());
+    servers.get(0).kill();
+    servers.get(1).command("ACL", "SETUSER", "default", "-client", "+client|setname");
+    Word word = new Word(List.of(list(0)), List.of(), Map.of(), false);
+    DeploymentSettings operator = operator(present, future);
+    assertTrue(operator.resize(Command.COMMIT, word, saying()::println), this::said);
+    String first = said().lines().findFirst().orElseThrow();
+    assertStarts("clients without movingTo are unknown: " + name(1) + ": NOPERM", first);
+    assertFalse(first.contains(name(0)), first);
+  }
+
   private static void awaitRefusal(Redlock redlock, String reason) {
     Await.until(
         reason + ", with " + redlock.operations().nodes(),

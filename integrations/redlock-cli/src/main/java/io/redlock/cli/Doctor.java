@@ -67,7 +67,7 @@ public final class Doctor {
       List<Integer> agreeing = printTerms(audits, out);
       if (quorum.isJoint()) {
         printChange(audits, quorum, out);
-        String unmoved = Unmoved.of(survey).toString();
+        String unmoved = Unmoved.of(survey, Set.of()).toString();
         out.print(unmoved.isEmpty() ? "" : unmoved + System.lineSeparator());
       } else {
         printOtherList(audits, out);

@@ -269,10 +269,12 @@ public final class DeploymentSettings {
     }
     Plan plan =
         (survey, waiver) -> {
-          String stops =
+          Unmoved unmoved =
               command == MasterChange.Command.COMMIT
-                  ? Unmoved.of(survey).stopping(word.forces, out)
-                  : "";
+                  ? Unmoved.of(survey, waiver.gone())
+                  : Unmoved.NONE;
+          unmoved.passed(word.forces).ifPresent(out);
+          String stops = unmoved.stopping(word.forces);
           return new Resize(command, survey.quorum(), survey.rules(), waiver, stops, newId());
         };
     return isDone(run("cannot resize", word, out, plan), out);

@@ -2,10 +2,13 @@ package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.Survey.Answer;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.Consumer;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import redis.clients.jedis.Protocol;
 
@@ -13,9 +16,12 @@ import redis.clients.jedis.Protocol;
  * The clients whose connections do not say that they run with movingTo.
  *
  * @param clients their names
- * @param unknown the reason why a master does not name its clients; empty if all do
+ * @param unknown the reason why a master does not name its clients, by its name
  */
-public record Unmoved(Set<String> clients, String unknown) {
+public record Unmoved(Set<String> clients, Map<String, String> unknown) {
+
+  /** All clients are known to move. */
+  static final Unmoved NONE = new Unmoved(Set.of(), Map.of());
 
   /** The suffix of a connection's name if its client has movingTo. */
   static final String MOVING = ">";
@@ -24,45 +30,53 @@ public record Unmoved(Set<String> clients, String unknown) {
   private static final Pattern CLIENT =
       Pattern.compile("(?m)^id=\\d+ .*? name=(\\S+) .*? cmd=eval(?:sha)? ");
 
-  /** Returns those that the masters name. */
-  public static Unmoved of(Survey survey) {
-    Set<String> unmoved = new TreeSet<>();
-    String unknown = "";
-    for (Answer<String> answer :
+  /** Returns those that the masters name, except those that are gone for good. */
+  public static Unmoved of(Survey survey, Set<String> gone) {
+    List<Survey.Master> asked =
+        survey.masters().stream().filter(each -> !gone.contains(each.name())).toList();
+    List<Answer<String>> answers =
         survey.ask(
+            asked,
             connection -> ProbedMasters.text(connection, Protocol.Command.CLIENT, "LIST"),
-            Duration.ZERO)) {
-      String clients = answer.value();
-      if (clients == null) {
-        unknown = answer.failureText();
+            Duration.ZERO);
+    Set<String> clients = new TreeSet<>();
+    Map<String, String> unknown = new TreeMap<>();
+    for (int i = 0; i < answers.size(); i++) {
+      String list = answers.get(i).value();
+      if (list == null) {
+        unknown.put(asked.get(i).name(), answers.get(i).failureText());
         continue;
       }
-      Matcher client = CLIENT.matcher(clients);
-      while (client.find()) {
-        if (!client.group(1).endsWith(MOVING)) {
-          unmoved.add(client.group(1));
-        }
-      }
+      CLIENT
+          .matcher(list)
+          .results()
+          .map(client -> client.group(1))
+          .filter(name -> !name.endsWith(MOVING))
+          .forEach(clients::add);
     }
-    return new Unmoved(unmoved, unknown);
+    return new Unmoved(clients, unknown);
   }
 
-  /** Returns why they stop a commit; if they do not, says what is known of them. */
-  String stopping(boolean forces, Consumer<String> out) {
-    if (!clients.isEmpty() && !forces) {
-      return toString();
-    }
-    if (!toString().isEmpty()) {
-      out.accept(toString());
-    }
-    return "";
+  /** Returns why a commit stops; empty if it goes on. */
+  String stopping(boolean forces) {
+    return clients.isEmpty() || forces ? "" : toString();
+  }
+
+  /** Returns what a commit goes on in spite of; empty if of nothing, or if it stops. */
+  Optional<String> passed(boolean forces) {
+    String known = stopping(forces).isEmpty() ? toString() : "";
+    return Optional.of(known).filter(text -> !text.isEmpty());
   }
 
   /** Returns a sentence; empty if all clients are known to move. */
   @Override
   public String toString() {
-    return !clients.isEmpty()
-        ? "connected without movingTo, as CLIENT LIST shows: " + String.join(", ", clients)
-        : unknown.isEmpty() ? "" : "clients without movingTo are unknown: " + unknown;
+    List<String> all = new ArrayList<>();
+    unknown.forEach(
+        (name, why) -> all.add("clients without movingTo are unknown: " + name + ": " + why));
+    if (!clients.isEmpty()) {
+      all.add("connected without movingTo, as CLIENT LIST shows: " + String.join(", ", clients));
+    }
+    return String.join("; ", all);
   }
 }

@@ -74,7 +74,7 @@ class ResizeTest {
     private TrustRules terms = RULES;
     private Set<String> without = Set.of();
     private final Map<String, String> replaced = new HashMap<>();
-    private Unmoved unmoved = new Unmoved(Set.of(), "");
+    private Unmoved unmoved = Unmoved.NONE;
     private boolean forces;
     private String silent = "";
     private NodeReply failure = NodeReply.unreachable("refused connection");
@@ -118,8 +118,8 @@ class ResizeTest {
         }
         case "without" -> without = Set.copyOf(names(rest));
         case "replace" -> replaced.put(words[0], words[1]);
-        case "unmoved" -> unmoved = new Unmoved(Set.of(rest), "");
-        case "denies-names" -> unmoved = new Unmoved(Set.of(), rest);
+        case "unmoved" -> unmoved = new Unmoved(Set.of(rest), unmoved.unknown());
+        case "denies-names" -> unmoved = new Unmoved(Set.of(), Map.of(words[0], words[1]));
         case "force" -> forces = true;
         case "lists" -> {
           present = names(rest.split(" to ")[0]);
@@ -196,11 +196,12 @@ class ResizeTest {
     private OperatorCommand resize(Command command) {
       List<String> all = Stream.concat(present.stream(), future.stream()).distinct().toList();
       Quorum quorum = Quorum.of(present, future);
-      boolean commits = command == Command.COMMIT;
-      String stopping = commits ? unmoved.stopping(forces, line -> {}) : "";
+      Unmoved left = command == Command.COMMIT ? unmoved : Unmoved.NONE;
+      left.passed(forces).ifPresent(this::tell);
       String drawn = Agreement.newId(random);
       Operation resize =
-          new Resize(command, quorum, RULES, new Waiver(without, replaced), stopping, drawn);
+          new Resize(
+              command, quorum, RULES, new Waiver(without, replaced), left.stopping(forces), drawn);
       return new OperatorCommand(resize, new Masters(this, all, quorum), this::hear);
     }
 
