@@ -7,8 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.Outcome;
 import io.redlock.Lease;
+import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.AdoptReport.Node;
@@ -22,7 +24,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -103,6 +108,29 @@ class AdoptTest extends OperatedMasters {
     report = settings(list(0, 1, 2)).adopt();
     assertEquals("ALREADY_FOUNDED ALREADY_FOUNDED ALREADY_FOUNDED", outcomes(report));
     assertEquals(mark, servers.get(0).command("GET", "redlock:birth"));
+  }
+
+  /** A client audits a master once a second, and asks at most one audit later for the lease. */
+  @Test
+  void clientThatWaitsGoesOnWithTheNextAuditsAfterAdopt() throws Exception {
+    Redlock client = client(list(0, 1, 2));
+    awaitReason(client, "no set is founded");
+    CompletableFuture<AcquireResult> waiting =
+        client.acquireAsync(LeaseRequest.of("a", TTL).waitUpTo(PATIENCE));
+    assertFounded(settings(list(0, 1, 2)).adoptNew());
+    servers.forEach(server -> server.command("CONFIG", "RESETSTAT"));
+    assertAcquired(Await.value("it goes on", waiting));
+    int least = IntStream.range(0, 3).map(this::scripts).min().orElseThrow();
+    assertTrue(least <= 3, () -> "two audits and a grant on the last master, not " + least);
+  }
+
+  private int scripts(int master) {
+    String calls = String.valueOf(servers.get(master).command("INFO", "commandstats"));
+    return Pattern.compile("cmdstat_eval(?:sha)?:calls=(\\d+)")
+        .matcher(calls)
+        .results()
+        .mapToInt(call -> Integer.parseInt(call.group(1)))
+        .sum();
   }
 
   @Test

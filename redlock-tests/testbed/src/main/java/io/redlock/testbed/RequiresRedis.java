@@ -6,8 +6,11 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import org.junit.jupiter.api.condition.EnabledIf;
 
-/** For test classes that start servers: skipped, with the reason, where there is no Redis. */
-@Target(ElementType.TYPE)
+/**
+ * For tests and their classes that start servers: skipped, with the reason, where there is no
+ * Redis.
+ */
+@Target({ElementType.TYPE, ElementType.METHOD})
 @Retention(RetentionPolicy.RUNTIME)
 @EnabledIf(
     value = "io.redlock.testbed.RedisExecutable#isThere",

@@ -24,7 +24,9 @@ import io.redlock.micrometer.RedlockMetrics;
 import io.redlock.micrometer.RedlockObservations;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.Repository;
+import io.redlock.testbed.RequiresRedis;
 import io.redlock.testing.InMemoryMasters;
 import io.redlock.text.Brief;
 import java.lang.reflect.Method;
@@ -543,6 +545,24 @@ class RedlockAutoConfigurationTest {
     assertEquals(Inspection.Held.NO, free.get("held"));
     assertEquals(Set.of("resource", "held", "nodes"), free.keySet());
     assertThrows(InvalidEndpointRequestException.class, () -> other.ask("holder", " "));
+  }
+
+  @Test
+  @RequiresRedis
+  void healthSaysThatNoSetIsFounded() {
+    try (RedisServers unused = RedisServers.startBrandNew(1)) {
+      String nodes = unused.get(0).address();
+      bare.withPropertyValues("redlock.nodes=" + nodes, "redlock.node-timeout=2s")
+          .run(
+              context -> {
+                Redlock redlock = context.getBean(Redlock.class);
+                String line =
+                    "=MISCONFIGURED no set is founded on these masters: run redlock adopt";
+                Await.until(
+                    line, () -> NodesHealth.of(redlock).details().toString().contains(line));
+                assertFalse(NodesHealth.of(redlock).isUp());
+              });
+    }
   }
 
   @Test
