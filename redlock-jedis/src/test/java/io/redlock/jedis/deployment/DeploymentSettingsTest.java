@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.reflect.InvocationTargetException;
-import java.util.Map;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
@@ -35,15 +34,13 @@ class DeploymentSettingsTest {
       }
     }
 
-    /** Returns the result of a method of a builder with these settings. */
-    String call(String method, String addresses) throws ReflectiveOperationException {
-      Class<?> type = loadClass("io.redlock.jedis.JedisRedlock");
-      Object builder = type.getMethod("builder").invoke(null);
-      Class<?> builds = builder.getClass();
-      Map<?, ?> settings = Map.of("redlock.nodes", addresses, "redlock.restart-guard", "false");
-      builds.getMethod("configure", Map.class).invoke(builder, settings);
+    /** Returns the result of a method of a builder with this list, or the message if it throws. */
+    String call(String method, String nodes) throws ReflectiveOperationException {
+      Object builder = loadClass("io.redlock.jedis.JedisRedlock").getMethod("builder").invoke(null);
+      Class<?> type = builder.getClass();
+      type.getMethod("node", String.class).invoke(builder, nodes);
       try {
-        return builds.getMethod(method).invoke(builder).toString();
+        return type.getMethod(method).invoke(builder).toString();
       } catch (InvocationTargetException e) {
         return e.getCause().getMessage();
       }
