@@ -13,10 +13,6 @@ import io.redlock.simulation.SimCommand.Known;
 import io.redlock.simulation.SimPlan.Change.Left;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Ticker;
-import java.io.ByteArrayOutputStream;
-import java.io.OutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -44,7 +40,6 @@ final class SimOperator {
   private final SimRandom random;
   private final List<SimClient> clients;
   private final List<Server> servers;
-  private final PrintStream out;
   private final SplittableRandom ids;
   private int audits;
   private long endedNanos = -1;
@@ -58,7 +53,6 @@ final class SimOperator {
     ids = new SplittableRandom(plan.seed);
     clients = world.clients;
     servers = world.servers.stream().map(Server::new).toList();
-    this.out = new PrintStream(new Notes(), true, StandardCharsets.UTF_8);
   }
 
   void begin() {
@@ -163,7 +157,7 @@ final class SimOperator {
             plan.skewMicros,
             new Clocks(),
             ids,
-            out);
+            line -> world.note(17, () -> "operator: " + line));
     step(command, resize, then);
   }
 
@@ -250,22 +244,6 @@ final class SimOperator {
     @Override
     public long wallMicros() {
       return Simulation.trueMicros(world);
-    }
-  }
-
-  /** What the commands print, as lines of the trace. */
-  private final class Notes extends OutputStream {
-    private final ByteArrayOutputStream line = new ByteArrayOutputStream();
-
-    @Override
-    public void write(int octet) {
-      if (octet != '\n') {
-        line.write(octet);
-        return;
-      }
-      String text = line.toString(StandardCharsets.UTF_8);
-      line.reset();
-      world.note(17, () -> "operator: " + text);
     }
   }
 }

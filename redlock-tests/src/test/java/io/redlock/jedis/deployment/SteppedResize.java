@@ -16,7 +16,6 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
-import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -52,7 +51,7 @@ public final class SteppedResize {
   }
 
   private final OperatorCommand resize;
-  private final PrintStream out;
+  private final Consumer<String> out;
 
   public SteppedResize(
       Command command,
@@ -63,7 +62,7 @@ public final class SteppedResize {
       long skewMicros,
       Ticker ticker,
       RandomGenerator random,
-      PrintStream out) {
+      Consumer<String> out) {
     TrustRules rules = TrustRules.of(true, maxTtl, driftPartsPerMillion, skewMicros, "");
     this.out = out;
     resize =
@@ -76,25 +75,25 @@ public final class SteppedResize {
                 "",
                 Agreement.newId(random)),
             new Masters(masters, quorum, rules, ticker),
-            out::println);
+            out);
   }
 
   /** A command on masters that are servers. */
-  public SteppedResize(Command command, Survey masters, PrintStream out) {
+  public SteppedResize(Command command, Survey masters, Consumer<String> out) {
     this.out = out;
     Waiver nothing = new Waiver(Set.of(), Map.of());
     RequestEncoder encoder = new RequestEncoder(600_000, 0);
     resize =
         new OperatorCommand(
             new Resize(command, masters.quorum(), masters.rules(), nothing, "", "drawn"),
-            new ProbedMasters(masters, encoder, "", Set.of(), names -> List.of()),
-            out::println);
+            new ProbedMasters(masters, encoder, "", Set.of()),
+            out);
   }
 
   /** Performs the next step. Returns the pause before the one after it; empty at the end. */
   public Optional<Duration> step() {
     Optional<Duration> pause = resize.step();
-    resize.said().ifPresent(out::println);
+    resize.said().ifPresent(out);
     return pause;
   }
 
