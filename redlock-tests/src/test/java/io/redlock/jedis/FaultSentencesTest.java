@@ -487,7 +487,7 @@ class FaultSentencesTest {
       deployment.set(Setting.SILENCE_TIMEOUT, TTL); // the machine may stand still
     }
     ByteArrayOutputStream printed = new ByteArrayOutputStream();
-    assertEquals(1, Doctor.run(deployment, new PrintStream(printed)));
+    assertEquals(1, Doctor.run(deployment, null, new PrintStream(printed)));
     String lines = printed.toString(StandardCharsets.UTF_8);
     assertTrue(lines.contains("  " + sentence + "\n"), lines);
     assertNoSecret(adopted + lines);

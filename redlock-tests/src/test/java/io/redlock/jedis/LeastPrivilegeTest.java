@@ -131,7 +131,7 @@ class LeastPrivilegeTest {
       AdoptReport report = builder(all).adoptNew();
       assertTrue(report.isComplete(), report::toString);
       ByteArrayOutputStream printed = new ByteArrayOutputStream();
-      assertEquals(0, Doctor.run(deployment(all), new PrintStream(printed)));
+      assertEquals(0, Doctor.run(deployment(all), null, new PrintStream(printed)));
       String version = servers.get(0).nameAndVersion().split(" ")[1];
       assertTrue(printed.toString(StandardCharsets.UTF_8).contains(" " + version + " "));
       try (Redlock redlock = builder(all).build();
@@ -433,7 +433,7 @@ class LeastPrivilegeTest {
   private static List<String> complaints(String address) throws InterruptedException {
     List<String> complaints = new ArrayList<>();
     ByteArrayOutputStream printed = new ByteArrayOutputStream();
-    assertEquals(1, Doctor.run(deployment(address), new PrintStream(printed)));
+    assertEquals(1, Doctor.run(deployment(address), null, new PrintStream(printed)));
     String diagnosis = printed.toString(StandardCharsets.UTF_8);
     if (!diagnosis.contains("no set is founded")) {
       complaints.add(diagnosis);

@@ -85,7 +85,7 @@ class MovingMastersTest extends OperatedMasters {
 
   /** Asserts that the doctor names the next step. */
   private void assertDoctorSays(String next) {
-    Doctor.run(operator(present, future), saying());
+    Doctor.run(operator(present, future), null, saying());
     assertTrue(said().contains(next), this::said);
   }
 
@@ -193,7 +193,7 @@ class MovingMastersTest extends OperatedMasters {
       assertDoctorSays("no change of masters is under way");
       assertStarts("done: prepared", resize(Command.PREPARE));
       assertDoctorSays("one after the other; then run redlock resize commit");
-      Doctor.run(operator(present), saying());
+      Doctor.run(operator(present), null, saying());
       String both = "MOVING_TO=" + future + " redlock doctor " + present.replace(',', ' ');
       assertTrue(said().contains(both.replace("redis://", "")), this::said);
       one.awaitLeases();

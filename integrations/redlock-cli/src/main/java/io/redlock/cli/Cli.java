@@ -272,8 +272,7 @@ final class Cli {
               description = "with commit: leave clients behind that run without movingTo")
           boolean forces) {
     DeploymentSettings deployment = new DeploymentSettings().configure(masters.settings(console));
-    boolean isDone =
-        deployment.resize(command, missing.word(forces), console.out()::println);
+    boolean isDone = deployment.resize(command, missing.word(forces), console.out()::println);
     return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 

@@ -44,20 +44,18 @@ public final class Doctor {
   private Doctor() {}
 
   /** The condition of success, instead of masters that can all be used. */
-  enum Require {
+  public enum Require {
+    /** A quorum of the masters votes. */
     QUORUM
   }
 
   /**
    * Runs the check and returns the exit code.
    *
+   * @param require the condition of success; null for that of all masters
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public static int run(DeploymentSettings deployment, PrintStream out) {
-    return run(deployment, null, out);
-  }
-
-  static int run(DeploymentSettings deployment, @Nullable Require require, PrintStream out) {
+  public static int run(DeploymentSettings deployment, @Nullable Require require, PrintStream out) {
     try (Survey survey = deployment.survey("cannot ask")) {
       Quorum quorum = survey.quorum();
       List<Audited> audits = survey.auditRepeatedly();

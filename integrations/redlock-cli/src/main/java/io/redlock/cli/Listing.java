@@ -39,7 +39,9 @@ final class Listing {
 
   private Listing(Survey survey, String prefix) {
     this.survey = survey;
-    this.answers = survey.ask(connection -> LockKeys.search(connection, prefix), LockKeys.LONGEST);
+    this.answers =
+        survey.ask(
+            survey.masters(), connection -> LockKeys.search(connection, prefix), LockKeys.LONGEST);
   }
 
   /**

@@ -9,7 +9,7 @@ import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
 import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.Founding;
-import io.redlock.jedis.membership.MasterChange;
+import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.membership.Operation;
 import io.redlock.jedis.membership.Peers;
@@ -69,18 +69,15 @@ public final class DeploymentSettings {
 
   private static final Pattern SEPARATOR = Pattern.compile("\\s*,\\s*|\\s+");
 
-  private final List<Given> masters = new ArrayList<>();
-  private final List<Given> future = new ArrayList<>();
+  private final List<Master> masters = new ArrayList<>();
+  private final List<Master> future = new ArrayList<>();
   private final List<String> misread = new ArrayList<>();
   private final RedlockBuilder core = new RedlockBuilder();
   private final SettingValues values = core.values();
   private boolean observes;
   private @Nullable JedisClientConfig clientConfig;
 
-  /** A master as it was given: an address, or a name and a pool. */
-  private record Given(@Nullable String text, @Nullable Pool<Connection> pool) {}
-
-  /** A master that can be opened: by its address, or by a user-supplied pool. */
+  /** A master that is reached by its address, or through a user-supplied pool. */
   private record Master(
       String name, @Nullable NodeAddress address, @Nullable Pool<Connection> pool) {}
 
@@ -98,7 +95,11 @@ public final class DeploymentSettings {
     String node = Brief.text(String.valueOf(name));
     String fix = "give the pool of node " + node + ", or add the node by its address";
     Objects.requireNonNull(pool, "pool is null: " + fix);
-    (list == Setting.NODES ? masters : future).add(new Given(name, pool));
+    if (name == null || name.isBlank()) {
+      String what = name == null ? "null" : "blank";
+      misread.add("the name of node " + position() + " is " + what + ": give it one");
+    }
+    (list == Setting.NODES ? masters : future).add(new Master(String.valueOf(name), null, pool));
   }
 
   /** Reads settings as text; what cannot be parsed is reported with all other faults. */
@@ -122,14 +123,18 @@ public final class DeploymentSettings {
       values.set(setting, value);
       return;
     }
-    List<Given> list = setting == Setting.NODES ? masters : future;
-    if (value == null) {
-      list.add(new Given(null, null)); // reported with everything else
-    } else {
-      for (String each : SEPARATOR.split(value.toString().strip(), -1)) {
-        list.add(new Given(each, null));
-      }
+    String[] addresses =
+        value == null ? new String[1] : SEPARATOR.split(value.toString().strip(), -1);
+    for (String each : addresses) {
+      NodeAddress address = NodeAddress.parse(each, position(), misread);
+      Master master = new Master(address.name(), address, null);
+      (setting == Setting.NODES ? masters : future).add(master);
     }
+  }
+
+  /** Returns the position of the next master that is added, from 1. */
+  private int position() {
+    return masters.size() + future.size() + 1;
   }
 
   /** Returns the prefix of every key. */
@@ -219,8 +224,7 @@ public final class DeploymentSettings {
   }
 
   /** Runs a command to its end. An interrupt ends it early and stays set. */
-  private OperatorCommand run(
-      String what, Word word, Consumer<String> out, Plan plan) {
+  private OperatorCommand run(String what, Word word, Consumer<String> out, Plan plan) {
     Set<String> gone = names("--without", word.without);
     Set<String> saved = names("--saved", word.saved);
     Checked checked = check(what);
@@ -262,17 +266,14 @@ public final class DeploymentSettings {
    * @return true if nothing is left to do
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public boolean resize(
-      MasterChange.Command command, Word word, Consumer<String> out) {
+  public boolean resize(Command command, Word word, Consumer<String> out) {
     if (future.isEmpty()) {
       misread.add("no future master is named: add --moving-to");
     }
     Plan plan =
         (survey, waiver) -> {
           Unmoved unmoved =
-              command == MasterChange.Command.COMMIT
-                  ? Unmoved.of(survey, waiver.gone())
-                  : Unmoved.NONE;
+              command == Command.COMMIT ? Unmoved.of(survey, waiver.gone()) : Unmoved.NONE;
           unmoved.passed(word.forces).ifPresent(out);
           String stops = unmoved.stopping(word.forces);
           return new Resize(command, survey.quorum(), survey.rules(), waiver, stops, newId());
@@ -332,15 +333,13 @@ public final class DeploymentSettings {
               + clientConfig.getDatabase()
               + ": use 0, as all clients do; a keyPrefix separates applications");
     }
-    List<Master> present = masters(masters, 0, faults);
-    List<Master> moved = masters(future, masters.size(), faults);
-    List<String> names = present.stream().map(Master::name).toList();
-    List<String> movedNames = moved.stream().map(Master::name).toList();
+    List<String> names = masters.stream().map(Master::name).toList();
+    List<String> moved = future.stream().map(Master::name).toList();
     boolean isGuarded = values.get(Setting.RESTART_GUARD);
     if (!future.isEmpty() && !isGuarded) {
       faults.add("movingTo needs the restart guard: leave restartGuard(false) out");
     }
-    faults.addAll(core.problems(names, future.isEmpty() ? null : movedNames));
+    faults.addAll(core.problems(names, future.isEmpty() ? null : moved));
     if (!faults.isEmpty()) {
       throw new IllegalArgumentException(what + ": " + String.join("; ", faults));
     }
@@ -357,27 +356,9 @@ public final class DeploymentSettings {
                     Setting.CLOCK_SKEW,
                     Setting.DRIFT_PER_SECOND,
                     Setting.RESTART_GUARD));
-    Stream<Master> joining = moved.stream().filter(each -> !names.contains(each.name));
-    List<Master> all = Stream.concat(present.stream(), joining).toList();
-    return new Checked(settings, rules, Quorum.of(names, movedNames), all);
-  }
-
-  private static List<Master> masters(List<Given> all, int before, List<String> faults) {
-    List<Master> masters = new ArrayList<>();
-    for (Given each : all) {
-      int position = before + masters.size() + 1;
-      if (each.pool == null) {
-        NodeAddress address = NodeAddress.parse(each.text, position, faults);
-        masters.add(new Master(address.name(), address, null));
-        continue;
-      }
-      if (each.text == null || each.text.isBlank()) {
-        String what = each.text == null ? "null" : "blank";
-        faults.add("the name of node " + position + " is " + what + ": give it one");
-      }
-      masters.add(new Master(String.valueOf(each.text), null, each.pool));
-    }
-    return masters;
+    Stream<Master> joining = future.stream().filter(each -> !names.contains(each.name));
+    List<Master> all = Stream.concat(masters.stream(), joining).toList();
+    return new Checked(settings, rules, Quorum.of(names, moved), all);
   }
 
   /** Opens the masters. */

@@ -94,23 +94,19 @@ public record Survey(
 
   // Questions.
 
-  /**
-   * Returns the answers, in the order of the masters. An interrupt stays set and ends the wait.
-   *
-   * @param question throws if there is no answer
-   * @param longest the longest time for the answer itself, beyond that to connect
-   */
-  public <T> List<Answer<T>> ask(Function<Connection, T> question, Duration longest) {
-    return ask(masters, question, longest);
-  }
-
   /** Returns the answer of one master. An interrupt stays set and ends the wait. */
   <T> Answer<T> askOne(int index, Function<Connection, T> question) {
     return ask(List.of(masters.get(index)), question, LONGEST_ONE).get(0);
   }
 
-  /** Returns the answers of these masters. */
-  <T> List<Answer<T>> ask(List<Master> some, Function<Connection, T> question, Duration longest) {
+  /**
+   * Returns the answers of some masters, in their order. An interrupt stays set and ends the wait.
+   *
+   * @param question throws if there is no answer
+   * @param longest the longest time for the answer itself, beyond that to connect
+   */
+  public <T> List<Answer<T>> ask(
+      List<Master> some, Function<Connection, T> question, Duration longest) {
     List<Asked<T>> pending = some.stream().map(each -> start(each, question)).toList();
     long startNanos = System.nanoTime();
     long patienceNanos = timeout.toNanos() * TIMEOUTS + longest.toNanos();
@@ -169,7 +165,7 @@ public record Survey(
   /** Returns the results, in the order of the masters. */
   public List<Audited> audit() {
     List<String> names = masters.stream().map(Master::name).toList();
-    return judge(names, quorum, rules, ask(Survey::audit, Duration.ZERO), CLOCKS);
+    return judge(names, quorum, rules, ask(masters, Survey::audit, Duration.ZERO), CLOCKS);
   }
 
   /** Audits masters that are in no list. */

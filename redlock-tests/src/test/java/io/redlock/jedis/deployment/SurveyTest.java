@@ -37,9 +37,13 @@ class SurveyTest {
         ConnectionPool pool = pool(server)) {
       Survey survey = survey(pool, PATIENCE);
       Function<Connection, String> question = connection -> killed(server, connection);
-      assertLost(survey.ask(question, Duration.ZERO).get(0));
+      assertLost(survey.ask(survey.masters(), question, Duration.ZERO).get(0));
       server.restart();
-      assertNotNull(survey.ask(connection -> connection.ping(), Duration.ZERO).get(0).value());
+      assertNotNull(
+          survey
+              .ask(survey.masters(), connection -> connection.ping(), Duration.ZERO)
+              .get(0)
+              .value());
       assertLost(survey.askOne(0, question));
     }
   }
@@ -53,7 +57,9 @@ class SurveyTest {
         ConnectionPool pool = pool(server)) {
       Survey survey = survey(pool, usual);
       Function<Connection, Boolean> question = connection -> ends(othersTimeIsOver);
-      assertEquals("no answer in time", survey.ask(question, Duration.ZERO).get(0).failureText());
+      assertEquals(
+          "no answer in time",
+          survey.ask(survey.masters(), question, Duration.ZERO).get(0).failureText());
       Thread later = new Thread(othersTimeIsOver::countDown);
       Function<Connection, Boolean> search =
           connection -> {
@@ -61,7 +67,8 @@ class SurveyTest {
             LockSupport.parkNanos(usual.multipliedBy(10).toNanos());
             return ends(othersTimeIsOver);
           };
-      assertEquals(true, survey.ask(search, Duration.ofSeconds(30)).get(0).value());
+      assertEquals(
+          true, survey.ask(survey.masters(), search, Duration.ofSeconds(30)).get(0).value());
     }
   }
 
