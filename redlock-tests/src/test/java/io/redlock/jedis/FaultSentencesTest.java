@@ -120,7 +120,7 @@ class FaultSentencesTest {
   @ValueSource(strings = {"EVAL", "GET", "TIME"})
   void doctorAndAdoptNameTheCommandThatTheServerRenamed(String command) {
     try (RedisServer server = without(command)) {
-      assertOperatorReads(unknown(command), server.address());
+      assertOperatorReads(unknown(command), server.address(), null);
     }
   }
 
@@ -320,7 +320,7 @@ class FaultSentencesTest {
   @ValueSource(strings = {"eval", "get"})
   void doctorAndAdoptNameTheCommandThatIsDenied(String command) {
     try (RedisServer server = RedisServer.start()) {
-      assertOperatorReads(denied(command), userOf(server, "~*", "+@all", "-" + command));
+      assertOperatorReads(denied(command), userOf(server, "~*", "+@all", "-" + command), null);
     }
   }
 
@@ -468,10 +468,6 @@ class FaultSentencesTest {
         .votes()
         .nodes()
         .get(0);
-  }
-
-  private static void assertOperatorReads(String sentence, String address) {
-    assertOperatorReads(sentence, address, null);
   }
 
   /** What {@code doctor} and {@code adopt} print. */

@@ -130,10 +130,8 @@ class LeastPrivilegeTest {
       String all = String.join(",", addresses);
       AdoptReport report = builder(all).adoptNew();
       assertTrue(report.isComplete(), report::toString);
-      ByteArrayOutputStream printed = new ByteArrayOutputStream();
-      assertEquals(0, Doctor.run(deployment(all), null, new PrintStream(printed)));
       String version = servers.get(0).nameAndVersion().split(" ")[1];
-      assertTrue(printed.toString(StandardCharsets.UTF_8).contains(" " + version + " "));
+      assertTrue(diagnosis(all, 0).contains(" " + version + " "));
       try (Redlock redlock = builder(all).build();
           Redlock rival = builder(all).build()) {
         live(redlock, rival, servers);
@@ -423,18 +421,18 @@ class LeastPrivilegeTest {
     return server;
   }
 
-  private static DeploymentSettings deployment(String addresses) {
+  private static String diagnosis(String addresses, int exitCode) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.set(Setting.NODES, addresses);
-    return deployment;
+    ByteArrayOutputStream printed = new ByteArrayOutputStream();
+    assertEquals(exitCode, Doctor.run(deployment, null, new PrintStream(printed)));
+    return printed.toString(StandardCharsets.UTF_8);
   }
 
   /** What goes wrong, in the words of those who notice. */
   private static List<String> complaints(String address) throws InterruptedException {
     List<String> complaints = new ArrayList<>();
-    ByteArrayOutputStream printed = new ByteArrayOutputStream();
-    assertEquals(1, Doctor.run(deployment(address), null, new PrintStream(printed)));
-    String diagnosis = printed.toString(StandardCharsets.UTF_8);
+    String diagnosis = diagnosis(address, 1);
     if (!diagnosis.contains("no set is founded")) {
       complaints.add(diagnosis);
     }
