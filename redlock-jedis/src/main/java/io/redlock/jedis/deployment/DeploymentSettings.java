@@ -169,7 +169,7 @@ public final class DeploymentSettings {
     Peers peers = new Peers(names, quorum, settings.skewMicros());
     List<NodeLane> lanes = new ArrayList<>();
     List<NodeLane> moved = new ArrayList<>();
-    for (Survey.Master each : survey(checked).masters()) {
+    for (Survey.Master each : survey(checked).masters()) { // which the lanes close
       NodeTrust trust =
           new NodeTrust(
               each.name(), lanes.size(), peers, checked.rules, values.driftPartsPerMillion());

@@ -17,7 +17,7 @@ import redis.clients.jedis.exceptions.JedisException;
 /** The keys that locks leave on a master, found by SCAN. */
 public final class LockKeys {
 
-  private static final String OF_THE_LIBRARY = "redlock:*";
+  private static final String OF_THE_LIBRARY = "redlock:";
 
   /** As many keys are looked at in one step. */
   private static final int PAGE = 1_000;
@@ -50,10 +50,9 @@ public final class LockKeys {
 
   /** Returns a key that a lock left behind; empty if there is none. */
   static String any(Connection connection, String keyPrefix) {
-    Stream<String> patterns = Stream.of(OF_THE_LIBRARY, pattern(keyPrefix));
-    return patterns
-        .limit(keyPrefix.isEmpty() ? 1 : 2)
-        .flatMap(pattern -> scan(connection, pattern))
+    return Stream.of(OF_THE_LIBRARY, keyPrefix)
+        .filter(prefix -> !prefix.isEmpty())
+        .flatMap(prefix -> scan(connection, prefix))
         .flatMap(List::stream)
         .filter(key -> !key.equals(BirthMark.KEY))
         .findFirst()
@@ -62,7 +61,7 @@ public final class LockKeys {
 
   /** Returns some of the locks that last longer than so many milliseconds; empty if none does. */
   static String longer(Connection connection, long millis) {
-    return scan(connection, pattern(RequestEncoder.FENCE_PREFIX))
+    return scan(connection, RequestEncoder.FENCE_PREFIX)
         .map(counters -> Brief.text(String.join(" + ", locked(connection, counters, millis))))
         .filter(locks -> !locks.isEmpty())
         .findFirst()
@@ -79,8 +78,8 @@ public final class LockKeys {
     long beganNanos = System.nanoTime();
     long looked = 0;
     Set<String> locked = new TreeSet<>();
-    String pattern = pattern(RequestEncoder.FENCE_PREFIX + prefix);
-    for (List<String> counters : (Iterable<List<String>>) scan(connection, pattern)::iterator) {
+    Stream<List<String>> all = scan(connection, RequestEncoder.FENCE_PREFIX + prefix);
+    for (List<String> counters : (Iterable<List<String>>) all::iterator) {
       locked.addAll(locked(connection, counters, GONE));
       looked += PAGE;
       if (locked.size() > MOST_LOCKS
@@ -101,9 +100,7 @@ public final class LockKeys {
         counters.stream()
             .map(counter -> counter.substring(RequestEncoder.FENCE_PREFIX.length()))
             .toList();
-    for (String name : names) {
-      connection.sendCommand(Protocol.Command.PTTL, name);
-    }
+    names.forEach(name -> connection.sendCommand(Protocol.Command.PTTL, name));
     List<Object> lives = names.isEmpty() ? List.of() : connection.getMany(names.size());
     List<String> locked = new ArrayList<>();
     for (int i = 0; i < names.size(); i++) {
@@ -117,8 +114,9 @@ public final class LockKeys {
     return locked;
   }
 
-  /** Returns the keys that match a pattern, in pages, which are read one after the other. */
-  static Stream<List<String>> scan(Connection connection, String pattern) {
+  /** Returns the keys with a prefix, whatever it contains, in pages that are read when needed. */
+  static Stream<List<String>> scan(Connection connection, String prefix) {
+    String pattern = prefix.replaceAll("[\\\\*?\\[\\]^-]", "\\\\$0") + "*";
     return Stream.iterate(
             page(connection, pattern, "0"),
             page -> page != END,
@@ -134,11 +132,6 @@ public final class LockKeys {
     }
     List<?> keys = (List<?>) answer.get(1);
     return new Page(text(answer.get(0)), keys.stream().map(LockKeys::text).toList());
-  }
-
-  /** Returns a pattern that matches what begins with this text, whatever it contains. */
-  private static String pattern(String prefix) {
-    return prefix.replaceAll("[\\\\*?\\[\\]^-]", "\\\\$0") + "*";
   }
 
   private static String text(Object bytes) {

@@ -32,7 +32,6 @@ import redis.clients.jedis.util.SafeEncoder;
 /** The masters of a change, over connections of their own. */
 final class ProbedMasters implements ChangedMasters {
 
-  private static final String FENCES = RequestEncoder.FENCE_PREFIX + "*";
   private static final String OWNER = "redlock-resize";
   private static final Pattern COUNTER = Pattern.compile("\\d{1,16}");
 
@@ -133,8 +132,8 @@ final class ProbedMasters implements ChangedMasters {
             connection ->
                 switch (question) {
                   case RIGHTS -> {
-                    LockKeys.scan(connection, FENCES).findFirst();
-                    connection.sendCommand(Protocol.Command.GET, FENCES);
+                    LockKeys.scan(connection, RequestEncoder.FENCE_PREFIX).findFirst();
+                    connection.sendCommand(Protocol.Command.GET, RequestEncoder.FENCE_PREFIX);
                     connection.getOne();
                     yield "";
                   }
@@ -158,7 +157,7 @@ final class ProbedMasters implements ChangedMasters {
     ask(
         from,
         connection -> {
-          LockKeys.scan(connection, FENCES)
+          LockKeys.scan(connection, RequestEncoder.FENCE_PREFIX)
               .map(keys -> raises(connection, keys, warnings))
               .forEach(raises -> ask(to, target -> execute(target, raises)));
           return true;
@@ -167,9 +166,7 @@ final class ProbedMasters implements ChangedMasters {
 
   private static List<NodeRequest> raises(
       Connection connection, List<String> keys, Consumer<String> warnings) {
-    for (String key : keys) {
-      connection.sendCommand(Protocol.Command.GET, key);
-    }
+    keys.forEach(key -> connection.sendCommand(Protocol.Command.GET, key));
     List<NodeRequest> raises = new ArrayList<>();
     List<Object> values = connection.getMany(keys.size());
     for (int i = 0; i < keys.size(); i++) {

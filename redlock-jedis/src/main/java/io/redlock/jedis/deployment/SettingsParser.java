@@ -157,12 +157,10 @@ public final class SettingsParser {
   }
 
   private static boolean truth(String text) {
-    return switch (text.toLowerCase(Locale.ROOT)) {
-      case "true" -> true;
-      case "false" -> false;
-      default ->
-          throw new IllegalArgumentException(
-              "'" + Brief.text(text) + "' is neither true nor false: write one of them");
-    };
+    if (!text.matches("(?i)true|false")) {
+      throw new IllegalArgumentException(
+          "'" + Brief.text(text) + "' is neither true nor false: write one of them");
+    }
+    return Boolean.parseBoolean(text);
   }
 }
