@@ -202,31 +202,31 @@ public final class RedlockBuilder implements RedlockSettings {
    * @return the problems; empty if the configuration is valid
    */
   public List<String> problems() {
-    return problems(names(nodes), future == null ? null : names(future));
+    List<String> problems = problems(names(nodes), names(future()));
+    if (future != null && future.isEmpty()) {
+      problems.add("movingTo names no node: name the future ones, or leave movingTo out");
+    }
+    return problems;
   }
 
   /**
    * Returns the same for nodes that are not made yet.
    *
    * @param present their names
-   * @param future the names of the future nodes; null if no client moves
+   * @param future the names of the future nodes; empty if this client does not move
    */
-  public List<String> problems(List<String> present, @Nullable List<String> future) {
+  public List<String> problems(List<String> present, List<String> future) {
     List<String> problems = new ArrayList<>();
-    Set<String> all = new HashSet<>(present);
-    all.addAll(future == null ? List.of() : future);
+    Set<String> all = new HashSet<>(given(present, "present"));
+    all.addAll(given(future, "future"));
     if (present.isEmpty()) {
       problems.add("no node is configured: name at least one, better three or five");
     } else if (all.size() > Ballot.MAX_NODES) {
       problems.add(all.size() + " nodes are configured: use at most " + Ballot.MAX_NODES);
     }
     Set<String> names = distinctNames(present, problems);
-    if (future != null) {
-      if (future.isEmpty()) {
-        problems.add("movingTo names no node: name the future ones, or leave movingTo out");
-      } else if (distinctNames(future, problems).equals(names)) {
-        problems.add("movingTo names the present nodes: name the future ones, or leave it out");
-      }
+    if (!future.isEmpty() && distinctNames(future, problems).equals(names)) {
+      problems.add("movingTo names the present nodes: name the future ones, or leave it out");
     }
     problems.addAll(values.problems());
     if (problems.isEmpty()) {

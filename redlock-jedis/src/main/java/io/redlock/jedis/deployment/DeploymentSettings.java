@@ -339,7 +339,7 @@ public final class DeploymentSettings {
     if (!future.isEmpty() && !isGuarded) {
       faults.add("movingTo needs the restart guard: leave restartGuard(false) out");
     }
-    faults.addAll(core.problems(names, future.isEmpty() ? null : moved));
+    faults.addAll(core.problems(names, moved));
     if (!faults.isEmpty()) {
       throw new IllegalArgumentException(what + ": " + String.join("; ", faults));
     }
