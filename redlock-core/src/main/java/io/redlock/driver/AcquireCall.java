@@ -103,7 +103,10 @@ final class AcquireCall extends LocalQueue.Waiter {
   }
 
   private void begin() {
-    place = isFair() ? context.fairWaiters.enter(waits(), isShared(), this::woken) : null;
+    place =
+        request.isFair()
+            ? context.fairWaiters.enter(waits(), request.isShared(), this::woken)
+            : null;
     owner = context.ownerId(request.note());
     boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
     synchronized (this) {
@@ -295,7 +298,7 @@ final class AcquireCall extends LocalQueue.Waiter {
     context.queues.leave(this);
     if (with != null) {
       result.complete(with);
-      if (isHeld && isShared()) {
+      if (isHeld && request.isShared()) {
         context.queues.shared(keys);
       }
     } else if (result.completeExceptionally(
@@ -306,7 +309,7 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   private @Nullable QueuePlace place() {
     QueuePlace own = place;
-    return own == null || !isShared() || !isQueued() || context.queues.isHead(this)
+    return own == null || !request.isShared() || !isQueued() || context.queues.isHead(this)
         ? own
         : own.passing(); // Q8
   }
@@ -502,8 +505,8 @@ final class AcquireCall extends LocalQueue.Waiter {
   private boolean mayPass() {
     assert Thread.holdsLock(this);
     return isQueued()
-        && !isFair()
-        && !isShared()
+        && !request.isFair()
+        && !request.isShared()
         && choice == null
         && (wasBehind || context.queues.isFollowed(this)); // P1, P2
   }

@@ -30,14 +30,6 @@ final class LocalQueue {
       this.startNanos = startNanos;
     }
 
-    boolean isFair() {
-      return request.isFair();
-    }
-
-    boolean isShared() {
-      return request.isShared();
-    }
-
     /** Called when this waiter is the head of its queue and may ask. Must not block or throw. */
     abstract void proceed(long delayNanos);
 
@@ -60,8 +52,8 @@ final class LocalQueue {
   }
 
   Line join(Waiter call) {
-    Line known = call.isShared() ? readers : writers;
-    Line line = known == null ? new Line(call.isShared()) : known;
+    Line known = call.request.isShared() ? readers : writers;
+    Line line = known == null ? new Line(call.request.isShared()) : known;
     line.waiting.add(call);
     call.line = line;
     readers = line.isShared ? line : readers; // last: a line without a head is none

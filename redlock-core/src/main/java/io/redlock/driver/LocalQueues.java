@@ -119,7 +119,7 @@ final class LocalQueues {
   synchronized @Nullable Waiter heir(LocalQueue held, long nowNanos) {
     Line writers = held.writers;
     return writers != null
-            && !writers.head().isFair()
+            && !writers.head().request.isFair()
             && held.leases == 1
             && nowNanos - held.runNanos < RUN_NANOS // P4
             && (held.readers == null || writers.isBefore(held.readers)) // P1, A9
@@ -206,7 +206,8 @@ final class LocalQueues {
     Line writers = queue.writers;
     if (writers != null && queue.leases == 0) {
       // A fair waiter is behind the tickets of other processes anyway.
-      boolean pauses = !writers.head().isFair() && ++queue.handoffs >= HANDOFFS_IN_A_ROW; // A9, P4
+      boolean pauses =
+          !writers.head().request.isFair() && ++queue.handoffs >= HANDOFFS_IN_A_ROW; // A9, P4
       queue.handoffs = pauses ? 0 : queue.handoffs;
       writers.move(pauses ? COURTESY_NANOS : 0);
     }
