@@ -30,7 +30,7 @@ public final class BackgroundLog {
   private static final BlockingQueue<Runnable> LINES = new LinkedBlockingQueue<>(MOST_WAITING);
   private static final AtomicLong DROPPED = new AtomicLong(); // since the last line that says so
   private static final Runnable NOTHING = () -> {};
-  private static final ThreadPoolExecutor WRITER =
+  static final ThreadPoolExecutor WRITER =
       new ThreadPoolExecutor(
           0,
           1,
@@ -90,7 +90,7 @@ public final class BackgroundLog {
   public void error(String format, @Nullable Object argument, Throwable why) {
     try {
       add(errors, format, argument == null ? new Object[] {why} : new Object[] {argument, why});
-    } catch (Error e) {
+    } catch (RuntimeException | Error e) {
       DROPPED.incrementAndGet();
     }
   }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.KeptLog;
+import io.redlock.spi.FullLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -99,18 +100,19 @@ class CallbacksTest {
   }
 
   @Test
-  void callbackRunsThoughNeitherItsExecutorNorTheLogTakesAnything() throws Exception {
-    EffectsMayFailTest.FullLog full =
-        new EffectsMayFailTest.FullLog(
-            () -> {
-              throw new IllegalStateException("no memory for a line");
-            });
-    try {
-      Callbacks callbacks = over(List.<Runnable>of()::add, false);
-      assertEquals("redlock-losses", nameOfThread(code -> ofLoss(callbacks, code)));
-    } finally {
-      full.close();
-    }
+  void callbackRunsThoughNeitherItsExecutorNorTheLogTakesAnything() {
+    Runnable failing =
+        () -> {
+          throw new IllegalStateException("no memory for a line");
+        };
+    CompletableFuture<String> told = new CompletableFuture<>();
+    Callbacks callbacks = over(List.<Runnable>of()::add, false);
+    FullLog.during(
+        failing,
+        () -> {
+          ofLoss(callbacks, () -> told.complete(Thread.currentThread().getName()));
+          assertEquals("redlock-losses", told.orTimeout(60, TimeUnit.SECONDS).join());
+        });
   }
 
   @Test

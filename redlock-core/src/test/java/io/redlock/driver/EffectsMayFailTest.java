@@ -1,17 +1,10 @@
 package io.redlock.driver;
 
-import static org.junit.jupiter.api.Assertions.assertTrue;
-
 import io.redlock.scenes.KeptLog;
-import io.redlock.spi.BackgroundLog;
-import java.lang.reflect.Field;
-import java.time.Duration;
+import io.redlock.spi.FullLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionHandler;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -57,46 +50,6 @@ class EffectsMayFailTest {
         }
         throw defect;
       }
-    }
-  }
-
-  /** A log that takes no line while it is open: each is an effect. */
-  static final class FullLog {
-    private final ThreadPoolExecutor writer;
-    private final RejectedExecutionHandler usual;
-    private final CompletableFuture<?> end = new CompletableFuture<>();
-
-    FullLog(Runnable line) throws ReflectiveOperationException {
-      assertTrue(BackgroundLog.flush(Duration.ofSeconds(60)));
-      Field field = BackgroundLog.class.getDeclaredField("WRITER");
-      field.setAccessible(true);
-      writer = (ThreadPoolExecutor) field.get(null);
-      usual = writer.getRejectedExecutionHandler();
-      CompletableFuture<?> isBusy = new CompletableFuture<>();
-      writer.execute(
-          () -> {
-            isBusy.complete(null);
-            end.join();
-          });
-      isBusy.join();
-      while (writer.getQueue().offer(() -> {})) {}
-      writer.setRejectedExecutionHandler(
-          (dropped, full) -> {
-            if (StackWalker.getInstance().walk(frames -> frames.noneMatch(FullLog::isError))) {
-              line.run();
-            }
-          });
-    }
-
-    /** Its caller needs no memory; that of any other line makes an array. */
-    private static boolean isError(StackWalker.StackFrame frame) {
-      return frame.getClassName().equals(BackgroundLog.class.getName())
-          && frame.getMethodName().equals("error");
-    }
-
-    void close() {
-      writer.setRejectedExecutionHandler(usual);
-      end.complete(null);
     }
   }
 
@@ -152,17 +105,12 @@ class EffectsMayFailTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void allEndsInAnyLifeWhateverFails(long seed) throws ReflectiveOperationException {
+  void allEndsInAnyLifeWhateverFails(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     List<String> life = life(random);
     int times = new int[] {1, 3, 100}[random.nextInt(3)];
     Effects effects = new Effects(random.nextInt(400), times, random.nextBoolean());
-    FullLog full = new FullLog(effects);
-    try {
-      play(life, effects, true);
-    } finally {
-      full.close();
-    }
+    FullLog.during(effects, () -> play(life, effects, true));
   }
 
   @ParameterizedTest
