@@ -46,17 +46,26 @@ public final class LaneFixture implements AutoCloseable {
     LaneSettings settings = settings(nodeTimeout, silenceTimeout);
     NodeAddress parsed = address(address);
     pool = NodePools.open(parsed, clientConfig, "test", settings.silenceTimeout());
+    lane = lane(parsed.name(), pool, true, settings);
+  }
+
+  /** Has a lane over a pool of the user's. */
+  LaneFixture(String name, ConnectionPool pool, Duration nodeTimeout) {
+    this.pool = pool;
+    lane = lane(name, pool, false, settings(nodeTimeout, null));
+  }
+
+  private static NodeLane lane(
+      String name, ConnectionPool pool, boolean ownsPool, LaneSettings settings) {
     TrustRules rules = TrustRules.of(false, Duration.ofSeconds(30), 10_000, 2_000_000, "");
-    Peers alone = new Peers(List.of(parsed.name()), Quorum.of(1), 2_000_000);
-    NodeTrust trust = new NodeTrust(parsed.name(), 0, alone, rules, 10_000);
-    lane =
-        NodeLane.of(
-            parsed.name(),
-            pool,
-            true,
-            new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
-            settings,
-            trust);
+    Peers alone = new Peers(List.of(name), Quorum.of(1), 2_000_000);
+    return NodeLane.of(
+        name,
+        pool,
+        ownsPool,
+        new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
+        settings,
+        new NodeTrust(name, 0, alone, rules, 10_000));
   }
 
   static LaneSettings settings(Duration nodeTimeout, Duration silenceTimeout) {

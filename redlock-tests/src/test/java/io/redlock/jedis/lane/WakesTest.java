@@ -3,21 +3,12 @@ package io.redlock.jedis.lane;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.NodeStatus;
-import io.redlock.driver.RealTime;
-import io.redlock.jedis.membership.NodeTrust;
-import io.redlock.jedis.membership.Peers;
-import io.redlock.jedis.membership.TrustRules;
-import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.spi.LockNode.Observer;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
-import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.Quorum;
-import io.redlock.spi.Scheduler;
-import io.redlock.spi.Ticker;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
@@ -32,7 +23,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisProtocol;
 
 /** Wake-ups between the answers of one connection, as a server sends them. */
@@ -45,31 +35,16 @@ class WakesTest {
 
   /** A lane with a user's pool of this protocol, and what it hears. */
   private static final class Bed implements AutoCloseable, Observer {
-    final Ticker ticker = RealTime.ticker();
-    final Scheduler scheduler = RealTime.scheduler();
     final RedisServer server = RedisServer.start().founded();
     final Queue<String> heard = new ConcurrentLinkedQueue<>();
     final ConnectionPool pool;
-    final NodeLane lane;
+    final LaneFixture fixture;
 
     Bed(RedisProtocol protocol) {
-      LaneSettings settings = LaneFixture.settings(Duration.ofSeconds(4), null);
+      pool = server.pool(DefaultJedisClientConfig.builder().protocol(protocol).build());
       String name = server.host() + ":" + server.port();
-      pool =
-          new ConnectionPool(
-              new HostAndPort(server.host(), server.port()),
-              DefaultJedisClientConfig.builder().protocol(protocol).build());
-      Peers alone = new Peers(List.of(name), Quorum.of(1), 2_000_000);
-      TrustRules rules = TrustRules.of(false, Duration.ofSeconds(30), 10_000, 2_000_000, "");
-      lane =
-          NodeLane.of(
-              name,
-              pool,
-              false,
-              new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
-              settings,
-              new NodeTrust(name, 0, alone, rules, 10_000));
-      lane.start(ticker, scheduler, this);
+      fixture = new LaneFixture(name, pool, Duration.ofSeconds(4));
+      fixture.lane.start(fixture.ticker, fixture.scheduler, this);
     }
 
     @Override
@@ -91,26 +66,16 @@ class WakesTest {
       Await.until(what + " is heard", () -> heard.contains(what));
     }
 
-    CompletableFuture<NodeReply> send(NodeRequest request) {
-      CompletableFuture<NodeReply> answer = new CompletableFuture<>();
-      lane.send(request, 0, (slot, reply) -> answer.complete(reply));
-      return answer;
-    }
-
-    Kind ask(NodeRequest request) {
-      return Await.value("the answer", send(request)).kind();
-    }
-
     Grant grant(String name, boolean isFair) {
-      Ticket ticket = isFair ? new Ticket("client", 17, ticker.wallMicros(), 3_000, false) : null;
-      return new Grant(List.of(name), name, ticker.wallMicros(), 0, 20_000, ticket, 0);
+      Ticket ticket = isFair ? new Ticket("client", 17, fixture.token(), 3_000, false) : null;
+      return new Grant(List.of(name), name, fixture.token(), 0, 20_000, ticket, 0);
     }
 
     /** A fair waiter is refused, and listens. */
     void listen() {
       awaitHeard("UP");
       server.command("SET", "held", "somebody", "PX", "60000");
-      assertEquals(Kind.HELD, ask(grant("held", true)));
+      assertEquals(Kind.HELD, fixture.ask(grant("held", true)).kind());
       awaitHeard("listening");
     }
 
@@ -120,11 +85,10 @@ class WakesTest {
 
     @Override
     public void close() {
-      lane.close();
+      fixture.close();
       Await.until("the connection is back", () -> pool.getNumActive() == 0);
       Await.until("nobody listens in a pool", () -> publish("1") == 0);
       pool.close();
-      scheduler.close();
       server.close();
     }
   }
@@ -140,7 +104,7 @@ class WakesTest {
       for (int wave = 0; wave < MANY; wave += 100) {
         CompletableFuture<NodeReply> last = null;
         for (int number = wave; number < wave + 100; number++) {
-          last = bed.send(bed.grant("free-" + number, false));
+          last = bed.fixture.send(bed.grant("free-" + number, false));
           assertEquals(1, bed.publish(Integer.toString(number)));
         }
         assertEquals(Kind.GRANTED, Await.value("the last answer", last).kind());
@@ -161,10 +125,12 @@ class WakesTest {
   void clientWakesItself() {
     try (Bed bed = new Bed(RedisProtocol.RESP3)) {
       bed.listen();
-      long token = bed.ticker.wallMicros();
-      assertEquals(Kind.GRANTED, bed.ask(new Grant(List.of("a"), "first", token, 20_000)));
-      assertEquals(Kind.HELD, bed.ask(bed.grant("a", true)));
-      assertEquals(Kind.RELEASED, bed.ask(new Release(List.of("a"), "first", token)));
+      long token = bed.fixture.token();
+      assertEquals(
+          Kind.GRANTED, bed.fixture.ask(new Grant(List.of("a"), "first", token, 20_000)).kind());
+      assertEquals(Kind.HELD, bed.fixture.ask(bed.grant("a", true)).kind());
+      assertEquals(
+          Kind.RELEASED, bed.fixture.ask(new Release(List.of("a"), "first", token)).kind());
       bed.awaitHeard("wake 17");
     }
   }
