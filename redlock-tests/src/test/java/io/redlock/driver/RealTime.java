@@ -16,4 +16,9 @@ public final class RealTime {
   public static Scheduler scheduler() {
     return SystemSources.scheduler();
   }
+
+  /** Returns how many tasks of it have neither begun nor been cancelled. */
+  public static int pending(Scheduler scheduler) {
+    return ((SystemSources.SingleThread) scheduler).executor.getQueue().size();
+  }
 }

@@ -9,11 +9,13 @@ import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.driver.CoreBuilder;
+import io.redlock.driver.RealTime;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.JedisCore;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.lane.TestLanes;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.Scheduler;
 import io.redlock.testbed.Await;
 import io.redlock.testkit.Together;
 import java.time.Duration;
@@ -51,7 +53,7 @@ class AbandonedAcquiresTest {
 
   @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
-  private final CountingScheduler scheduler = new CountingScheduler();
+  private final Scheduler scheduler = RealTime.scheduler();
 
   @Test
   void tenThousandAbandonedCallsLeaveNoKeyNoTimerNoThreadAndNothingQueued() throws Exception {
@@ -62,12 +64,14 @@ class AbandonedAcquiresTest {
     RedlockBuilder core = JedisCore.of(settings).scheduler(scheduler);
     Redlock redlock = masters.open(settings);
     List<LockNode> lanes = CoreBuilder.nodes(core);
-    Await.until("nothing but one ping a node is to be done", () -> scheduler.pending() == 5);
+    Await.until(
+        "nothing but one ping a node, and a check, is to be done",
+        () -> RealTime.pending(scheduler) == 6);
     Set<Thread> threads = Threads.ofLockServices();
 
     Map<String, Integer> outcomes = abandonAll(redlock, new SplittableRandom(seed));
     Await.until("no key is left", () -> masters.locks().isEmpty());
-    Await.until("no timer is left", () -> scheduler.pending() == 5);
+    Await.until("no timer is left", () -> RealTime.pending(scheduler) == 6);
     Await.until("nothing is queued", () -> lanes.stream().allMatch(TestLanes::isIdle));
     Await.until("no thread is left", () -> threads.containsAll(Threads.ofLockServices()));
     for (String outcome : List.of("interrupted", "cancelled", "timed out", "acquired")) {
