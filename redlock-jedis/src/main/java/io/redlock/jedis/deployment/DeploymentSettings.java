@@ -372,10 +372,12 @@ public final class DeploymentSettings {
     List<Survey.Master> opened = new ArrayList<>();
     NodeAddress listed = NodeAddress.standIn(1);
     for (Master each : checked.masters) {
-      NodeAddress address = each.address;
-      opened.add(
-          address == null ? new Survey.Master(each.name, each.pool, false) : open.apply(address));
-      listed = address == null ? listed : address;
+      if (each.pool != null) {
+        opened.add(new Survey.Master(each.name, each.pool, false));
+      } else if (each.address != null) {
+        opened.add(open.apply(each.address));
+        listed = each.address;
+      }
     }
     NodeAddress login = listed; // others are reached with the credentials of one that is listed
     return new Survey(
