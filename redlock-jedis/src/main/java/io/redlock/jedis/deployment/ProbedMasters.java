@@ -132,10 +132,12 @@ final class ProbedMasters implements ChangedMasters {
             connection ->
                 switch (question) {
                   case RIGHTS -> {
-                    LockKeys.scan(connection, RequestEncoder.FENCE_PREFIX).findFirst();
                     connection.sendCommand(Protocol.Command.GET, RequestEncoder.FENCE_PREFIX);
                     connection.getOne();
-                    yield "";
+                    yield LockKeys.scan(connection, RequestEncoder.FENCE_PREFIX)
+                        .findFirst()
+                        .map(keys -> "")
+                        .orElse("");
                   }
                   case KEY -> LockKeys.any(connection, keyPrefix);
                   case LONGER -> LockKeys.longer(connection, survey.rules().maxTtlMillis());

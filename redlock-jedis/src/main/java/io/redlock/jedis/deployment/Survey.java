@@ -27,7 +27,6 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
-import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
@@ -212,24 +211,24 @@ public record Survey(
     Peers peers = new Peers(names, quorum, rules.skewMicros());
     List<Node> nodes = new ArrayList<>();
     List<Audited> audits = new ArrayList<>();
-    IntFunction<@Nullable Surroundings> hear =
-        i -> {
-          Timed at = answers.get(i).value();
-          return at == null
-              ? null
-              : peers.hear(i, nodes.get(i), at.beforeNanos, at.afterNanos, clocks, rules);
-        };
     for (int i = 0; i < answers.size(); i++) { // so that the last count for the first verdicts
       Timed timed = answers.get(i).value();
       nodes.add(Node.of(names.get(i), timed == null ? null : timed.audit));
-      hear.apply(i);
+      hear(peers, i, nodes.get(i), timed, clocks, rules);
     }
     for (int i = 0; i < answers.size(); i++) {
-      Surroundings around = hear.apply(i);
+      Surroundings around = hear(peers, i, nodes.get(i), answers.get(i).value(), clocks, rules);
       Verdict verdict = around == null ? null : rules.judge(nodes.get(i), around);
       audits.add(new Audited(i, nodes.get(i), around, verdict, answers.get(i).failure()));
     }
     return audits;
+  }
+
+  private static @Nullable Surroundings hear(
+      Peers peers, int index, Node node, @Nullable Timed timed, Ticker clocks, TrustRules rules) {
+    return timed == null
+        ? null
+        : peers.hear(index, node, timed.beforeNanos, timed.afterNanos, clocks, rules);
   }
 
   private static Timed audit(Connection connection) {
