@@ -53,7 +53,7 @@ class ChangeVariantsTest {
     List<Master> taken = new ArrayList<>();
     for (Master master : masters) {
       boolean isLeft = master.role() == Role.LEAVING && written >= 1;
-      taken.add(isLeft ? new Master(master.index(), master.role(), bound, bound, true) : master);
+      taken.add(isLeft ? new Master(master.index(), master.role(), bound, bound) : master);
     }
     return taken;
   }

@@ -263,7 +263,7 @@ record ChangeWorld(
     List<Master> masters = new ArrayList<>();
     for (int node = 0; node < nodes.size(); node++) {
       Served serves = nodes.get(node).serves;
-      masters.add(new Master(node, scope.roles.get(node), serves, serves, true));
+      masters.add(new Master(node, scope.roles.get(node), serves, serves));
     }
     return masters;
   }

@@ -324,7 +324,7 @@ class MarkVariantsTest {
                 next ->
                     next.step() instanceof Step.Refuse refuse
                             && refuse.reasons().toString().contains("no change of these masters")
-                        ? next.with(new Step.Done("", -1))
+                        ? next.with(new Step.Done("", -1, false))
                         : next)
             .changing(range(1, 2), range(1, 3), Command.FINISH)
             .commands(1),

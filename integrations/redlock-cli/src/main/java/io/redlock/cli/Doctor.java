@@ -190,7 +190,7 @@ public final class Doctor {
     List<Master> masters =
         audits.stream()
             .filter(each -> each.audit() != null)
-            .map(each -> known.master(each, Role.of(each.index(), quorum), true))
+            .map(each -> known.master(each, Role.of(each.index(), quorum)))
             .toList();
     Reached reached = known.reached(masters);
     if (changes.isEmpty()) {

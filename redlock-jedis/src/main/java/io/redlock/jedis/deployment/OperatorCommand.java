@@ -86,13 +86,9 @@ final class OperatorCommand {
       return perform(step);
     } catch (NoAnswer silent) {
       unanswered = silent.master;
-      return stop(silent.master, silent.getMessage() + ": run the command again");
+      end = Step.refuse(silent.master, silent.getMessage() + ": run the command again");
+      return Optional.empty();
     }
-  }
-
-  private Optional<Duration> stop(int master, String reason) {
-    end = Step.refuse(master, reason);
-    return Optional.empty();
   }
 
   /** Returns true if a wait is not over after the last pause. */

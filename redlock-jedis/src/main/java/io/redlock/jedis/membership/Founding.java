@@ -62,9 +62,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     // A set that is founded on new masters replaces nothing, so nothing older can come back.
     if (quorum.isReachedBy(Audited.bits(members)) && isReplaced) {
       boolean mustSave = !isNew && !(known.written().isEmpty() && named.isEmpty());
-      return known.saved(
-          masters.stream().filter(each -> each.audit() != null && mustSave).toList(),
-          new Step.Done("", Audited.bits(members)));
+      return new Step.Done("", Audited.bits(members), mustSave);
     }
     Optional<Step> ask =
         known.ask(Question.USE, masters.stream().filter(each -> each.audit() != null).toList());
@@ -248,14 +246,18 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
         founded.put(each.index(), each.writing(node.shown().founded(true)));
       }
     }
-    if (!isBegun) { // all anew, so that none is too old when the last is not
-      return new Step.Write(begun, Set.of(), true, false, "");
+    boolean isGone = // a mark that was replaced must not come back when the set counts
+        masters.stream()
+            .filter(each -> waiver.replaced().containsKey(each.name()))
+            .allMatch(known.progress()::isSaved);
+    if (isBegun && !isGone) {
+      return new Step.Save(); // M6
     }
-    return known.saved( // a mark that was replaced must not come back when the set counts
-        masters.stream().filter(each -> waiver.replaced().containsKey(each.name())).toList(),
-        leftMillis > 0
-            ? new Step.Wait(
-                Duration.ofMillis(leftMillis), "that these masters may have forgotten", Map.of())
-            : new Step.Write(founded, Set.of(), true, false, ""));
+    if (isBegun && leftMillis > 0) {
+      return new Step.Wait(
+          Duration.ofMillis(leftMillis), "that these masters may have forgotten", Map.of(), false);
+    }
+    // All begin anew, so that none is too old when the last is not.
+    return new Step.Write(isBegun ? founded : begun, Set.of(), true, false, "");
   }
 }

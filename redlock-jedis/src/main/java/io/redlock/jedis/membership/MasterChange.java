@@ -74,10 +74,8 @@ public record MasterChange(String present, String future, long leaseMillis) {
    * @param index its index in the lists
    * @param serves the clients that it serves; null if it has no mark of its data
    * @param shows those in its mark, valid or void, as far as that binds this change; else null
-   * @param isSaved true if what it shows is on disk
    */
-  public record Master(
-      int index, Role role, @Nullable Served serves, @Nullable Served shows, boolean isSaved) {
+  public record Master(int index, Role role, @Nullable Served serves, @Nullable Served shows) {
 
     private boolean isPresent() {
       return role != Role.JOINING;
@@ -157,10 +155,10 @@ public record MasterChange(String present, String future, long leaseMillis) {
   }
 
   /** Returns a master as it was read. */
-  public Master master(Audited read, Role role, boolean isSaved) {
+  public Master master(Audited read, Role role) {
     Membership.Node node = read.node();
     if (!node.hasFoundedText()) {
-      return new Master(read.index(), role, null, null, isSaved);
+      return new Master(read.index(), role, null, null);
     }
     BirthMark mark = node.shown();
     Served serves = mark.serves();
@@ -171,8 +169,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
         read.index(),
         role,
         node.isValid() ? serves : null,
-        (serves.isNobody() ? isIts : isOfPresent) ? shows : null,
-        isSaved);
+        (serves.isNobody() ? isIts : isOfPresent) ? shows : null);
   }
 
   /**
@@ -195,10 +192,10 @@ public record MasterChange(String present, String future, long leaseMillis) {
       case FINISH -> finish(masters, rules);
       case ABORT -> abort(masters, rules);
     }
-    return rules.orElse(new Step.Done(command.done, -1));
+    return rules.orElse(new Step.Done(command.done, -1, command == Command.ABORT));
   }
 
-  /** Returns the point that the change has reached on these masters, if all is saved. */
+  /** Returns the point that the change has reached on these masters. */
   public Reached reached(List<Master> masters) {
     boolean isCommitted = any(masters, each -> each.isPresent() && each.serves(committed()));
     Command last = isBound(masters) || isCommitted ? Command.COMMIT : Command.PREPARE;
@@ -276,10 +273,6 @@ public record MasterChange(String present, String future, long leaseMillis) {
     return each -> new Step.Let(each.index, clients, false, false, false);
   }
 
-  private static Step save(Master master) { // M6
-    return new Step.Save();
-  }
-
   // The commands.
 
   private void prepare(List<Master> masters, Rules<Master> rules) {
@@ -291,10 +284,8 @@ public record MasterChange(String present, String future, long leaseMillis) {
         .on(each -> isBound, stop("the change is committed: run redlock resize commit"))
         .on(this::isBarred, refuse(INTERRUPTED))
         .on(Master::mayJoin, let(committed()))
-        .on(each -> each.is(Role.LEAVING, before()), let(prepared()))
-        .on(each -> each.is(Role.STAYING, before()), let(prepared()))
-        .on(each -> each.isUnmarked(Role.LEAVING), let(unmarked))
-        .on(each -> each.isUnmarked(Role.STAYING), let(unmarked));
+        .on(each -> each.isPresent() && each.serves(before()), let(prepared()))
+        .on(each -> each.isPresent() && each.serves == null, let(unmarked));
   }
 
   private void commit(List<Master> masters, Rules<Master> rules, boolean waited) {
@@ -305,7 +296,6 @@ public record MasterChange(String present, String future, long leaseMillis) {
     Predicate<Master> isServing =
         each -> each.serves(prepared()) || isBound && (isBarred(each) || each.serves(before()));
     Predicate<Master> isClosed = each -> each.isFuture() && !each.serves(opened(), finished());
-    boolean mustOpen = any(masters, isClosed);
     Served bound = committed().with(Served.NO_RETURN);
     rules
         .on(this::isEnding, stop("finish was begun: run redlock resize finish"))
@@ -315,18 +305,16 @@ public record MasterChange(String present, String future, long leaseMillis) {
             refuse("it is not prepared: run redlock resize prepare first"))
         .on(each -> each.isPresent() && isServing.test(each), let(committed()))
         .on(each -> each.isPresent() && each.serves == null, let(isBound ? bound : committed()))
-        .on(each -> mustWait && !each.isSaved, MasterChange::save)
         .on(each -> mustWait, each -> waiting()) // M3
         .on(
             each -> each.isPresent() && each.serves(opened(), committed()) && !each.hasNoReturn(),
             each -> new Step.Let(each.index, each.with(Served.NO_RETURN), false, true, false))
-        .on(each -> mustOpen && !each.isSaved, MasterChange::save)
         .on(isClosed, this::opening);
   }
 
   private Step waiting() {
     return new Step.Wait(
-        Duration.ofMillis(leaseMillis), "of a client that does not move", Map.of());
+        Duration.ofMillis(leaseMillis), "of a client that does not move", Map.of(), true);
   }
 
   private Step opening(Master master) {
@@ -341,13 +329,11 @@ public record MasterChange(String present, String future, long leaseMillis) {
         each -> each.serves == null || each.serves(opened()) || isBegun && each.serves(committed());
     Predicate<Master> isStill =
         each -> each.serves == null || each.serves(before(), prepared(), committed());
-    boolean mustEnd = any(masters, each -> each.isFuture() && isPast.test(each));
     rules
         .on(
             each -> !isOpen || each.isFuture() && !isPast.test(each) && !isFinished(each),
             refuse("it is not committed: run redlock resize commit first"))
         .on(each -> each.role == Role.LEAVING && isStill.test(each), let(Served.NOBODY))
-        .on(each -> mustEnd && !each.isSaved, MasterChange::save)
         .on(
             each -> each.isFuture() && isPast.test(each),
             each -> new Step.Let(each.index, finished(), false, true, true));
@@ -374,11 +360,12 @@ public record MasterChange(String present, String future, long leaseMillis) {
             each -> each.is(Role.STAYING, prepared(), committed()),
             each -> let(each.with(Served.ABORTING)).apply(each))
         .on(each -> each.mayReturn() && each.isUnmarked(Role.STAYING), let(barred(committed())))
-        .on(each -> each.mayReturn() && each.isUnmarked(Role.LEAVING), let(before()))
         .on(
-            each -> each.mayReturn() && each.is(Role.LEAVING, prepared(), committed()),
+            each ->
+                each.mayReturn()
+                    && (each.isUnmarked(Role.LEAVING)
+                        || each.is(Role.LEAVING, prepared(), committed())),
             let(before()))
-        .on(each -> each.mayReturn() && each.role == Role.STAYING && isBarred(each), let(before()))
-        .on(each -> !each.isSaved, MasterChange::save);
+        .on(each -> each.mayReturn() && each.role == Role.STAYING && isBarred(each), let(before()));
   }
 }

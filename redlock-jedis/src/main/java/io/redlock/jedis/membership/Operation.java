@@ -39,12 +39,17 @@ public interface Operation {
   /** The next step. Masters are named by their index in the lists. */
   sealed interface Step {
 
+    /** Returns true if it follows that all masters have on disk what they show (M6). */
+    default boolean isSaved() {
+      return false;
+    }
+
     /**
      * Nothing is left to do.
      *
      * @param members the masters that show the set, as bits; all if that does not matter
      */
-    record Done(String message, int members) implements Step {}
+    record Done(String message, int members, boolean isSaved) implements Step {}
 
     /**
      * Let time pass.
@@ -52,7 +57,8 @@ public interface Operation {
      * @param until what has ended then
      * @param marks the marks that must still be there then, by the master
      */
-    record Wait(Duration time, String until, Map<Integer, String> marks) implements Step {}
+    record Wait(Duration time, String until, Map<Integer, String> marks, boolean isSaved)
+        implements Step {}
 
     /** Let all masters that answer have on disk what they show, at the same time. */
     record Save() implements Step {}
@@ -62,7 +68,7 @@ public interface Operation {
      *
      * @param carries true if the counters of these masters must be carried to it first
      * @param isWaitedFor true if what was waited for is not undone by it
-     * @param isSaved true if it follows that all are on disk, and need not be saved itself
+     * @param isSaved true if it need not be saved itself, either
      * @param told what is said of a master that has its mark
      */
     record Write(
@@ -188,11 +194,6 @@ public interface Operation {
       unasked.removeAll(answers.getOrDefault(question, Map.of()).keySet());
       return unasked.isEmpty() ? Optional.empty() : Optional.of(new Step.Ask(question, unasked));
     }
-
-    /** Returns the step if all of these have on disk what they show; else that they get it. */
-    Step saved(List<Audited> masters, Step next) { // M6
-      return masters.stream().allMatch(progress::isSaved) ? next : new Step.Save();
-    }
   }
 
   /** The rules for a step, in their order: the first one that fits a master decides. */
@@ -246,8 +247,13 @@ public interface Operation {
   default Step next(List<Audited> masters, Known known) {
     try {
       Step step = step(masters, known);
-      for (int master :
-          step instanceof Step.Write write ? write.marks.keySet() : Set.<Integer>of()) {
+      boolean isOnDisk =
+          masters.stream().allMatch(each -> each.audit() == null || known.progress.isSaved(each));
+      if (step.isSaved() && !isOnDisk) {
+        return new Step.Save();
+      }
+      Set<Integer> written = step instanceof Step.Write write ? write.marks.keySet() : Set.of();
+      for (int master : written) {
         if (known.tries.getOrDefault(master, 0) >= MOST_TRIES) {
           return Step.refuse(
               master,

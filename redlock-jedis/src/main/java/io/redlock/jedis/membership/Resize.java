@@ -68,12 +68,11 @@ public record Resize(
     }
     Sets sets = sets(all, known, names);
     if (sets == null) { // undone on all, if this run wrote, so no mark shows it any more
-      return known.written().isEmpty()
-          ? new Step.Done(NO_CHANGE, -1)
-          : known.saved(all, new Step.Done(command.done, -1));
+      boolean isUndone = !known.written().isEmpty();
+      return new Step.Done(isUndone ? command.done : NO_CHANGE, -1, isUndone);
     }
     MasterChange change = sets.change();
-    List<Master> states = states(all, sets, known);
+    List<Master> states = states(all, sets);
     Step step = change.next(command, states, known.progress().waited());
     if (!(step instanceof Step.Let let)) {
       return step;
@@ -92,10 +91,8 @@ public record Resize(
     return write(let, all, sets, known);
   }
 
-  private List<Master> states(List<Audited> found, Sets sets, Known known) {
-    return found.stream()
-        .map(each -> sets.change().master(each, role(each), known.progress().isSaved(each)))
-        .toList();
+  private List<Master> states(List<Audited> found, Sets sets) {
+    return found.stream().map(each -> sets.change().master(each, role(each))).toList();
   }
 
   private Role role(Audited master) {
@@ -203,7 +200,7 @@ public record Resize(
       its =
           pairs(marks(found, Node::founded)).stream()
               .filter(isIts)
-              .filter(sets -> sets.change().isBound(states(found, sets, known)))
+              .filter(sets -> sets.change().isBound(states(found, sets)))
               .toList();
     }
     if (!its.isEmpty()) {

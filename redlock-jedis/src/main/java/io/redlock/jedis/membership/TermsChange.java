@@ -71,12 +71,13 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
             each -> under(each, terms(each).abstainingFor(longestMillis), false, false))
         .on(
             each -> !isWanted(terms(each)),
-            each -> changed(each, wanted.abstainingFor(longestMillis), members, known))
-        .on(isLonger, each -> new Step.Wait(lastLease, "under the old terms", marks))
+            each -> changed(each, wanted.abstainingFor(longestMillis)))
+        .on(isLonger, each -> new Step.Wait(lastLease, "under the old terms", marks, false))
         .orElse(
             new Step.Done(
                 "agreed: restart clients that are refused; from now on run adopt with these settings",
-                -1));
+                -1,
+                false));
   }
 
   private static Agreement terms(Audited member) {
@@ -84,14 +85,13 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
   }
 
   /** Changes the guard and the longest ttl of a master, of which all abstain for long enough. */
-  private static Step changed(
-      Audited member, Agreement wanted, List<Audited> members, Known known) {
+  private static Step changed(Audited member, Agreement wanted) {
     boolean isSettled = member.node().shown().isSettled(member.node().answer());
     if (terms(member).guarded() && !wanted.guarded() && !isSettled) {
       throw new Stopped(member, "it abstains: run the command again when it votes");
     }
     boolean isLonger = terms(member).maxTtlMillis() < wanted.maxTtlMillis();
-    return known.saved(isLonger ? members : List.of(), under(member, wanted, false, isLonger));
+    return under(member, wanted, false, isLonger);
   }
 
   private static Step under(Audited member, Agreement terms, boolean isLast, boolean isSaved) {

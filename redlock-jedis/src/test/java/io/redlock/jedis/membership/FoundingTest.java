@@ -57,7 +57,7 @@ class FoundingTest {
     write(next());
     write(next(), 1, 2);
     write(next());
-    assertEquals(new Step.Done("", 0b111), next());
+    assertEquals(new Step.Done("", 0b111, false), next());
   }
 
   @Test
@@ -89,7 +89,7 @@ class FoundingTest {
     saved.put(1, masters.get(1).birth);
     assertEquals(new Step.Save(), next(adopting(Map.of())));
     masters.forEach(each -> saved.put(masters.indexOf(each), each.birth));
-    assertEquals(new Step.Done("", 0b111), next(adopting(Map.of())));
+    assertEquals(new Step.Done("", 0b111, true), next(adopting(Map.of())));
   }
 
   @Test

@@ -125,7 +125,7 @@ class MasterChangeTest {
     }
 
     private static Master master(int index, Role role, @Nullable Served serves) {
-      return new Master(index, role, serves, serves, true);
+      return new Master(index, role, serves, serves);
     }
 
     private static @Nullable Served serves(char sign) {
@@ -166,23 +166,27 @@ class MasterChangeTest {
     /** Performs a command step by step; returns the points, the end, and whom masters serve. */
     private List<String> perform(Command command) {
       List<String> came = new ArrayList<>(List.of(point()));
-      masters.replaceAll(each -> saved(each, false));
       boolean waited = false;
+      boolean isSaved = false;
       Step step = change.next(command, masters, waited);
       while (!(step instanceof Step.Done || step instanceof Step.Refuse)) {
+        if (step.isSaved() && !isSaved) {
+          came.add("disk");
+          isSaved = true;
+        }
         if (step instanceof Step.Let let) {
           Role role = masters.get(let.master()).role();
-          Master its = master(let.master(), role, let.serves());
-          masters.set(let.master(), saved(its, let.isSaved()));
+          masters.set(let.master(), master(let.master(), role, let.serves()));
+          isSaved &= let.isSaved();
           came.add(point());
-        } else if (step instanceof Step.Save) {
-          masters.replaceAll(each -> saved(each, true));
-          came.add("disk");
         } else {
           came.add("wait");
         }
         waited |= step instanceof Step.Wait;
         step = change.next(command, masters, waited);
+      }
+      if (step.isSaved() && !isSaved) {
+        came.add("disk");
       }
       List<String> points = new ArrayList<>();
       for (int i = 0; i < came.size(); i++) {
@@ -198,12 +202,8 @@ class MasterChangeTest {
           .toList();
     }
 
-    private static Master saved(Master its, boolean isSaved) {
-      return new Master(its.index(), its.role(), its.serves(), its.shows(), isSaved);
-    }
-
     private String point() {
-      Reached reached = change.reached(masters.stream().map(each -> saved(each, true)).toList());
+      Reached reached = change.reached(masters);
       return reached.command() + (reached.isDone() ? " done" : "");
     }
 
@@ -218,7 +218,7 @@ class MasterChangeTest {
             + (master < 0 ? ": " : " by " + master + ": ")
             + refuse.reasons().get(master);
       }
-      return step instanceof Step.Wait ? "wait" : step instanceof Step.Save ? "save" : "done";
+      return step instanceof Step.Wait ? "wait" : "done";
     }
 
     private static String text(@Nullable Served serves) {
