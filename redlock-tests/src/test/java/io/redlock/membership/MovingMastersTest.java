@@ -317,11 +317,13 @@ class MovingMastersTest extends OperatedMasters {
     assertDone(present, future, Command.PREPARE);
     try (Survey masters = operator(present, future).survey("cannot resize")) {
       SteppedResize commit = new SteppedResize(Command.COMMIT, masters, saying()::println);
-      Duration beyond = Duration.ofMillis(-masters.rules().abstentionMillis());
-      for (Optional<Duration> next = commit.step(); next.isPresent(); next = commit.step()) {
-        beyond = beyond.plus(next.get());
-      }
-      assertEquals(Duration.ZERO, beyond, this::said);
+      Stream<Duration> pauses =
+          Stream.iterate(commit.step(), Optional::isPresent, last -> commit.step())
+              .map(Optional::orElseThrow);
+      assertEquals(
+          masters.rules().abstentionMillis(),
+          pauses.reduce(Duration.ZERO, Duration::plus).toMillis(),
+          this::said);
     }
     assertDone(present, future, Command.FINISH);
   }

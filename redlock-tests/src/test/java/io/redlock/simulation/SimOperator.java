@@ -4,6 +4,7 @@ import io.redlock.jedis.deployment.SteppedResize;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
@@ -152,9 +153,7 @@ final class SimOperator {
             command,
             servers,
             change.joint(),
-            plan.maxTtl(),
-            plan.driftPartsPerMillion,
-            plan.skewMicros,
+            TrustRules.of(true, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros, ""),
             new Clocks(),
             ids,
             line -> world.note(17, () -> "operator: " + line));

@@ -64,12 +64,9 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
       boolean mustSave = !isNew && !(known.written().isEmpty() && named.isEmpty());
       return new Step.Done("", Audited.bits(members), mustSave);
     }
-    Optional<Step> ask =
-        known.ask(Question.USE, masters.stream().filter(each -> each.audit() != null).toList());
-    Optional<Step> first = isNew && ask.isPresent() ? ask : waiver.look(masters, known);
-    if (first.isPresent()) {
-      return first.get();
-    }
+    known.ask(
+        Question.USE, masters.stream().filter(each -> isNew && each.audit() != null).toList());
+    waiver.look(masters, known);
     MasterSet set = set(membership, nodes);
     Optional<Agreement> kept =
         nodes.stream()

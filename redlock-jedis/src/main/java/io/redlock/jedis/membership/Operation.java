@@ -7,7 +7,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
@@ -188,11 +187,13 @@ public interface Operation {
       return String.valueOf(answers.getOrDefault(question, Map.of()).get(master.index()));
     }
 
-    /** Returns the question to those of these masters that were not asked; empty if all were. */
-    Optional<Step> ask(Question question, List<Audited> masters) {
+    /** Stops to ask those of these masters that were not asked. */
+    void ask(Question question, List<Audited> masters) {
       Set<Integer> unasked = new TreeSet<>(masters.stream().map(Audited::index).toList());
       unasked.removeAll(answers.getOrDefault(question, Map.of()).keySet());
-      return unasked.isEmpty() ? Optional.empty() : Optional.of(new Step.Ask(question, unasked));
+      if (!unasked.isEmpty()) {
+        throw new Stopped(new Step.Ask(question, unasked));
+      }
     }
   }
 
@@ -219,23 +220,23 @@ public interface Operation {
     }
   }
 
-  /** Ends a step at once, with the reason. */
+  /** Ends a decision at once, with a step that comes first. */
   final class Stopped extends RuntimeException {
     private static final long serialVersionUID = 1;
 
-    private final transient Step.Refuse step;
+    private final transient Step step;
+
+    Stopped(Step step) {
+      super(null, null, false, false);
+      this.step = step;
+    }
 
     Stopped(String reason) {
-      this(-1, reason);
+      this(Step.refuse(-1, reason));
     }
 
     Stopped(Audited master, String reason) {
-      this(master.index(), reason);
-    }
-
-    private Stopped(int master, String reason) {
-      super(reason, null, false, false);
-      step = Step.refuse(master, reason);
+      this(Step.refuse(master.index(), reason));
     }
   }
 

@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
@@ -52,9 +51,8 @@ public record Resize(
   @Override
   public Step step(List<Audited> masters, Known known) {
     boolean prepares = command == Command.PREPARE;
-    Optional<Step> look = waiver.look(masters, known);
-    if (prepares && look.isPresent()) {
-      return look.get();
+    if (prepares) {
+      waiver.look(masters, known);
     }
     List<String> names = masters.stream().map(Audited::name).toList();
     List<Audited> read =
@@ -62,10 +60,7 @@ public record Resize(
             masters, quorum, rules, waiver.gone(), each -> prepares && isJoining(each));
     List<Audited> all = prepares ? joining(read, names, known) : read;
     all.forEach(this::requireGuard);
-    Optional<Step> ask = known.ask(Question.RIGHTS, all);
-    if (prepares && ask.isPresent()) {
-      return ask.get();
-    }
+    known.ask(Question.RIGHTS, prepares ? all : List.of());
     Sets sets = sets(all, known, names);
     if (sets == null) { // undone on all, if this run wrote, so no mark shows it any more
       boolean isUndone = !known.written().isEmpty();
@@ -322,10 +317,7 @@ public record Resize(
             .filter(each -> !each.node().isMember() && (isFirst || each.equals(target)))
             .filter(each -> !each.node().isUnreadable() && mayBeNew(each, found, sets))
             .toList();
-    Optional<Step> ask = known.ask(Question.KEY, fresh);
-    if (ask.isPresent()) {
-      return ask.get();
-    }
+    known.ask(Question.KEY, fresh);
     for (Audited each : fresh) {
       String key = known.answer(Question.KEY, each);
       if (!key.isEmpty() || each.node().mark() != null) {

@@ -6,7 +6,6 @@ import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -35,10 +34,7 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
     boolean isShorter =
         members.stream().anyMatch(each -> terms(each).maxTtlMillis() > rules.maxTtlMillis());
     List<Audited> asked = isShorter && !forces ? members : List.of();
-    Optional<Step> ask = known.ask(Question.LONGER, asked);
-    if (ask.isPresent()) {
-      return ask.get();
-    }
+    known.ask(Question.LONGER, asked);
     for (Audited each : asked) {
       String longer = known.answer(Question.LONGER, each);
       if (!longer.isEmpty()) {

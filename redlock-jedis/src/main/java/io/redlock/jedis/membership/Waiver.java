@@ -5,7 +5,6 @@ import io.redlock.jedis.membership.Operation.Known;
 import io.redlock.jedis.membership.Operation.Step;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -32,8 +31,8 @@ public record Waiver(Set<String> gone, Map<String, String> replaced) {
     return node.mark() != null && node.shown().last().id().equals(replaced.get(node.name()));
   }
 
-  /** Returns the look at the other masters of the sets whose marks are replaced; empty if done. */
-  Optional<Step> look(List<Audited> masters, Known known) {
+  /** Stops to look at those of the other masters of replaced sets that were not looked at. */
+  void look(List<Audited> masters, Known known) {
     Set<String> names = new TreeSet<>();
     masters.stream()
         .filter(each -> replaces(each.node()))
@@ -41,7 +40,9 @@ public record Waiver(Set<String> gone, Map<String, String> replaced) {
     masters.forEach(each -> names.remove(each.name()));
     names.removeAll(gone);
     names.removeAll(known.beside().keySet());
-    return names.isEmpty() ? Optional.empty() : Optional.of(new Step.Look(names));
+    if (!names.isEmpty()) {
+      throw new Operation.Stopped(new Step.Look(names));
+    }
   }
 
   /** Returns why the set whose mark is to be replaced may be in use; empty if it is not. */

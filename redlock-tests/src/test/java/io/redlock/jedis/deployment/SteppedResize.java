@@ -50,6 +50,8 @@ public final class SteppedResize {
     void forgetFloor(String resource);
   }
 
+  private static final Waiver NOTHING = new Waiver(Set.of(), Map.of());
+
   private final OperatorCommand resize;
   private final Consumer<String> out;
 
@@ -57,37 +59,28 @@ public final class SteppedResize {
       Command command,
       List<? extends TestMaster> masters,
       Quorum quorum,
-      Duration maxTtl,
-      long driftPartsPerMillion,
-      long skewMicros,
+      TrustRules rules,
       Ticker ticker,
       RandomGenerator random,
       Consumer<String> out) {
-    TrustRules rules = TrustRules.of(true, maxTtl, driftPartsPerMillion, skewMicros, "");
-    this.out = out;
-    resize =
-        new OperatorCommand(
-            new Resize(
-                command,
-                quorum,
-                rules,
-                new Waiver(Set.of(), Map.of()),
-                "",
-                Agreement.newId(random)),
-            new Masters(masters, quorum, rules, ticker),
-            out);
+    this(
+        new Resize(command, quorum, rules, NOTHING, "", Agreement.newId(random)),
+        new Masters(masters, quorum, rules, ticker),
+        out);
   }
 
   /** A command on masters that are servers. */
   public SteppedResize(Command command, Survey masters, Consumer<String> out) {
+    this(
+        new Resize(command, masters.quorum(), masters.rules(), NOTHING, "", "drawn"),
+        new ProbedMasters(
+            masters, new RequestEncoder(600_000, 0), "", Set.of()),
+        out);
+  }
+
+  private SteppedResize(Resize command, ChangedMasters masters, Consumer<String> out) {
     this.out = out;
-    Waiver nothing = new Waiver(Set.of(), Map.of());
-    RequestEncoder encoder = new RequestEncoder(600_000, 0);
-    resize =
-        new OperatorCommand(
-            new Resize(command, masters.quorum(), masters.rules(), nothing, "", "drawn"),
-            new ProbedMasters(masters, encoder, "", Set.of()),
-            out);
+    resize = new OperatorCommand(command, masters, out);
   }
 
   /** Performs the next step. Returns the pause before the one after it; empty at the end. */
