@@ -314,19 +314,17 @@ public record Resize(
     boolean isFirst = known.written().isEmpty();
     List<Audited> fresh = // before the first write all of them, so that none is in the way later
         found.stream()
-            .filter(each -> !each.node().isMember() && (isFirst || each.equals(target)))
-            .filter(each -> !each.node().isUnreadable() && mayBeNew(each, found, sets))
+            .filter(each -> isFirst || each.equals(target))
+            .filter(each -> each.node().answer().birth().isEmpty() && mayBeNew(each, found, sets))
             .toList();
     known.ask(Question.KEY, fresh);
     for (Audited each : fresh) {
       String key = known.answer(Question.KEY, each);
-      if (!key.isEmpty() || each.node().mark() != null) {
+      if (!key.isEmpty()) {
         throw new Stopped(
             each,
-            "it is not new: "
-                + (key.isEmpty()
-                    ? "it lost its data"
-                    : "it holds lock keys, for example " + Brief.text(key))
+            "it is not new: it holds lock keys, for example "
+                + Brief.text(key)
                 + ": empty it, or wait until its locks have expired");
       }
     }
