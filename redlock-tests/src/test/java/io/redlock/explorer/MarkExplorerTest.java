@@ -82,28 +82,33 @@ class MarkExplorerTest {
             .before(range(1, 5))
             .before(List.of())
             .client("right", range(1, 5))
+            .agreed("right")
             .client("wrong", range(1, 3))
             .faults(Fault.EMPTIED, Fault.RESTARTED),
         new MarkScope("lists 1 to 3 and 2 to 4", 4)
             .before(range(1, 3))
             .before(List.of())
             .client("one", range(1, 3))
+            .agreed("one")
             .client("other", range(2, 4))
             .faults(Fault.EMPTIED, Fault.RESTARTED),
         new MarkScope("lists 1 to 3 and 2 to 4, both new, late writes", 4)
             .before(List.of())
             .client("one", range(1, 3))
+            .agreed("one")
             .client("other", range(2, 4))
             .delays(),
         new MarkScope("every node restarts with another history", 3)
             .before(range(1, 3))
             .client("one", range(1, 3))
+            .agreed("one")
             .faults(Fault.EMPTIED, Fault.RESTARTED)
             .histories(2),
         new MarkScope("lists 1 to 5 and 4 to 8", 8)
             .before(range(1, 5))
             .before(List.of())
             .client("one", range(1, 5))
+            .agreed("one")
             .client("other", range(4, 8))
             .mostFaults(1)
             .faults(Fault.EMPTIED, Fault.RESTARTED),
@@ -111,12 +116,14 @@ class MarkExplorerTest {
             .before(range(1, 3))
             .before(List.of())
             .client("guarded", range(1, 3))
+            .agreed("guarded")
             .client("unguarded", range(1, 3), List.of(), rules(false, 30_000))
             .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.EVICTED),
         new MarkScope("another maxTtl", 3)
             .before(range(1, 3))
             .before(List.of())
             .client("one", range(1, 3))
+            .agreed("one")
             .client("other", range(1, 3), List.of(), rules(true, 3_600_000))
             .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.EVICTED));
   }
@@ -286,8 +293,9 @@ class MarkExplorerTest {
     return new MarkScope("every start of " + nodes, nodes)
         .everyStart(known)
         .client("one", list)
-        .client("other", list, List.of(), RULES)
-        .faults(Fault.EMPTIED, Fault.RESTARTED);
+        .client("other", list)
+        .faults(Fault.EMPTIED, Fault.RESTARTED)
+        .agreed("one", "other");
   }
 
   /** Every command at any moment, interrupted anywhere, and two masters that lose their data. */
@@ -352,6 +360,7 @@ class MarkExplorerTest {
                 .client("new", range(2, 4))
                 .operator(list, range(2, 4), Command.PREPARE, Command.ABORT)
                 .agreeing(list, LONGER)
+                .agreed("before")
                 .commands(2)
                 .mostFaults(1)
                 .faults(Fault.EMPTIED)
@@ -375,6 +384,7 @@ class MarkExplorerTest {
                 .client("after", range(1, 2), List.of(), LONGER)
                 .client("moving after", range(1, 2), list, LONGER)
                 .agreeing(range(1, 2), LONGER)
+                .agreed("new")
                 .commands(3)
                 .mostFaults(1)
                 .faults(Fault.EMPTIED),

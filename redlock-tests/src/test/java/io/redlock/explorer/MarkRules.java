@@ -381,7 +381,7 @@ final class MarkRules {
     }
     Map<List<Boolean>, List<Integer>> groups = new HashMap<>();
     for (int node = 0; node < scope.nodes; node++) {
-      List<Boolean> lists = new ArrayList<>(List.of(scope.spared.contains(node)));
+      List<Boolean> lists = new ArrayList<>();
       for (Client client : scope.clients) {
         lists.add(client.present().contains(node));
         lists.add(client.future().contains(node));

@@ -78,7 +78,6 @@ class MarkScope {
   final List<List<MarkedNode>> starts = new ArrayList<>();
   final List<List<MarkedNode>> dumps = new ArrayList<>(); // by node
   final Set<Fault> faults = EnumSet.noneOf(Fault.class);
-  final Set<Integer> spared = new TreeSet<>();
   int mostFaults = -1;
   int histories = 1;
   int commands;
@@ -366,12 +365,6 @@ class MarkScope {
     return this;
   }
 
-  /** These nodes may lose their data, but not their marks, and have no old dumps. */
-  MarkScope sparing(Integer... which) {
-    spared.addAll(List.of(which));
-    return this;
-  }
-
   /** A restart gives a node another history, so many in all. */
   MarkScope histories(int most) {
     histories = most;
@@ -418,7 +411,8 @@ class MarkScope {
         .dumps(future, open)
         .faults(Fault.EMPTIED, Fault.RESTARTED)
         .client("forgotten", present)
-        .client("new", future);
+        .client("new", future)
+        .agreed("new");
   }
 
   /** A change from one list to another that may begin. Clients of the new list come later. */
@@ -446,6 +440,7 @@ class MarkScope {
         .client("before", list, List.of(), from)
         .client("after", list, List.of(), to)
         .agreeing(list, to)
+        .agreed("after")
         .commands(2);
   }
 

@@ -384,8 +384,7 @@ record MarkWorld(
       for (int history = its.history();
           history <= Math.min(its.history() + 1, scope.histories - 1);
           history++) {
-        boolean isSpared = scope.spared.contains(node);
-        if (scope.faults.contains(Fault.EMPTIED) && !isSpared) {
+        if (scope.faults.contains(Fault.EMPTIED)) {
           failed(
               scope,
               node,
@@ -397,7 +396,7 @@ record MarkWorld(
           MarkedNode restarted = new MarkedNode(Kind.VOID, history, its.mark());
           failed(scope, node, restarted, () -> name + " restarts with its data", sink);
         }
-        if (scope.faults.contains(Fault.DUMP_LOADED) && !isSpared) {
+        if (scope.faults.contains(Fault.DUMP_LOADED)) {
           for (String dump : dumps(scope, node)) {
             MarkedNode loaded = new MarkedNode(Kind.VOID, history, dump);
             failed(scope, node, loaded, () -> name + " loads " + dump, sink);
