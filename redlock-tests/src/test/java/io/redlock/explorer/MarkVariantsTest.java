@@ -47,7 +47,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Tag("ci")
 class MarkVariantsTest {
 
-  private static final int MOST_STATES = 1_000_000;
+  private static final int MOST_STATES = 2_000_000;
   private static final VariantTable TABLE =
       new VariantTable("marks", "states", MarkVariantsTest.class);
 
