@@ -353,6 +353,9 @@ final class BrokenRules {
         rule("31i a client marks a node that has left")
             .under(plan -> swapAll(plan, Left.FOR_EVER))
             .by(parts -> parts.birthAfterRestart = BrokenRules::asIfItHadNotLeft),
+        rule("31o a shorter abstention is agreed at once")
+            .under(BrokenRules::agreeing)
+            .by(parts -> parts.operatorPause = pause -> Duration.ZERO),
         rule("41 a mark is carried into the history of a promoted master")
             .under(plan -> onlySeen(plan.copying()))
             .by(parts -> parts.formerReplicationId = id -> "0"),
@@ -373,6 +376,13 @@ final class BrokenRules {
   private static void swapAll(SimPlan plan, Left left) {
     plan.changing(new Change(3, 0, 3, left)).only();
     plan.resources = 1;
+  }
+
+  private static void agreeing(SimPlan plan) {
+    swapAll(plan, Left.NOBODY);
+    plan.agreeing().only(SimFault.NODE_FLUSH, SimFault.CLIENT_PAUSE).unchecked(I9, I21);
+    plan.skewMicros = 20_000;
+    plan.fewVictims = false;
   }
 
   /** Leases of one half of the masters are noticed as such before two meet. */

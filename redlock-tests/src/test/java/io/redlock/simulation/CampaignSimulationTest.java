@@ -226,6 +226,13 @@ class CampaignSimulationTest {
             2,
             seed -> changing(seed, Left.NOBODY).only().settingClocksBack()),
         change(
+            "terms change and change back before the masters do",
+            2,
+            seed ->
+                changing(seed, Left.NOBODY)
+                    .agreeing()
+                    .only(SimFault.NODE_FLUSH, SimFault.CLIENT_PAUSE)),
+        change(
             "keys that are evicted are lost though the policy is fixed within a ttl",
             2,
             seed -> SimPlan.of(seed).evicting()),

@@ -174,6 +174,10 @@ final class NodeChecks {
   }
 
   private void checkMayVote(int node, NodeRequest request) {
+    if (plan.agrees) {
+      request.names().forEach(name -> checkHasNotForgotten(node, request, name));
+      return;
+    }
     long agoNanos = world.nowNanos() - lostDataNanos[node];
     if (agoNanos < plan.maxTtlNanos() && !plan.has(SimFault.NODE_CLOCK_STEP)) {
       violated(
@@ -181,6 +185,16 @@ final class NodeChecks {
           node,
           request,
           () -> "is granted " + agoNanos / SimPlan.MILLI + " ms after the node lost its past");
+    }
+  }
+
+  /** Terms differ: what counts is the lease that is valid, and rests on what was before. */
+  private void checkHasNotForgotten(int node, NodeRequest request, String name) {
+    SimHold hold = world.checker.holds.valid(name);
+    if (hold != null
+        && !hold.owner.equals(request.owner())
+        && world.checker.holds.lastAskedNanos(hold.owner) < lostDataNanos[node]) {
+      violated(SimInvariant.I27, node, request, () -> "is granted, and has forgotten " + hold);
     }
   }
 

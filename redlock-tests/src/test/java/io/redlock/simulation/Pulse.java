@@ -32,7 +32,7 @@ final class Pulse {
     if (life.isOver() || world.isCalm()) {
       return;
     }
-    LeaseRequest request = LeaseRequest.of(resource, world.plan.maxTtl());
+    LeaseRequest request = LeaseRequest.of(resource, life.maxTtl);
     CallChecks.Call call = world.checker.calls.beginsToAcquire(life.process, request);
     life.redlock
         .acquireAsync(request)

@@ -100,7 +100,7 @@ final class Session {
 
   /** Most are alike, so that a lease can be passed on. */
   private LeaseRequest hotRequest() {
-    Duration ttl = random.percent(5) ? someTtl() : plan.maxTtl();
+    Duration ttl = random.percent(5) ? someTtl() : life.maxTtl;
     LeaseRequest request = LeaseRequest.of("r0", ttl);
     if (random.percent(95)) {
       request = request.waitUpTo(Duration.ofNanos(random.spread(SimPlan.MILLI, plan.maxWaitNanos)));
@@ -136,9 +136,9 @@ final class Session {
   }
 
   private Duration someTtl() {
-    long least = Math.max(4 * plan.nodeTimeoutNanos / SimPlan.MILLI, plan.maxTtlMillis / 4);
-    return Duration.ofMillis(
-        random.percent(40) ? plan.maxTtlMillis : random.between(least, plan.maxTtlMillis));
+    long most = life.maxTtl.toMillis();
+    long least = Math.max(4 * plan.nodeTimeoutNanos / SimPlan.MILLI, most / 4);
+    return Duration.ofMillis(random.percent(40) ? most : random.between(least, most));
   }
 
   private void inspect(String name) {

@@ -37,6 +37,7 @@ final class SimClient {
   private final List<SimProcess> processes = new ArrayList<>(); // one, and those that are closing
   private int lives;
   private Masters known = Masters.PRESENT;
+  private Duration maxTtl;
   private @Nullable Life life;
 
   /** The masters that a process knows while they change. */
@@ -64,6 +65,7 @@ final class SimClient {
     final SimProcess process;
     final SimScheduler scheduler;
     final List<SimNode> lanes = new ArrayList<>();
+    final Duration maxTtl = SimClient.this.maxTtl;
     final Redlock redlock;
     private boolean closed;
 
@@ -79,7 +81,7 @@ final class SimClient {
           new RedlockBuilder()
               .over(known == Masters.BOTH ? of(quorum.present(), nodes) : nodes)
               .nodeTimeout(Duration.ofNanos(plan.nodeTimeoutNanos))
-              .maxTtl(plan.maxTtl())
+              .maxTtl(maxTtl)
               .driftPerSecond(Duration.ofNanos(plan.driftPartsPerMillion * 1_000))
               .clockSkew(Duration.ofNanos(plan.skewMicros * 1_000))
               .lossMargin(plan.lossMargin)
@@ -114,8 +116,7 @@ final class SimClient {
       Peers peers =
           new Peers(known.stream().map(SimServer::toString).toList(), quorum, plan.skewMicros);
       TrustRules rules =
-          TrustRules.of(
-              parts.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros, "");
+          TrustRules.of(parts.guarded, maxTtl, plan.driftPartsPerMillion, plan.skewMicros, "");
       RequestEncoder encoder = new RequestEncoder(plan.retentionMillis, plan.skewMicros);
       LaneSettings settings =
           new LaneSettings(
@@ -187,6 +188,7 @@ final class SimClient {
             .toList();
     plan = world.plan;
     parts = world.parts;
+    maxTtl = plan.maxTtl();
     world.clients.add(this);
     long ratePpm = plan.has(SimFault.CLIENT_RATE) ? random.between(-4_000, 4_000) : 0;
     long offsetNanos = plan.has(SimFault.CLIENT_WALL_STEP) ? Simulation.anyOffset(random) : 0;
@@ -219,9 +221,10 @@ final class SimClient {
     }
   }
 
-  /** Its processes know other masters from now on. The one that runs is replaced. */
-  void learn(Masters masters) {
+  /** Its processes know other masters or terms from now on. The one that runs is replaced. */
+  void learn(Masters masters, Duration ttl) {
     known = masters;
+    maxTtl = ttl;
     close();
     world.after(SimPlan.MILLI, this::startAgain);
   }

@@ -27,6 +27,7 @@ public enum SimInvariant {
       "while masters change or are copied and majorities are well, leases are granted all the"
           + " time: at most two pauses and two node timeouts apart"),
   I24("no call waits on for any one of several names, or to read, while it could be granted"),
+  I27("a node that lost its past abstains until the leases have ended that it may have forgotten"),
   I28("no reader is refused where no writer has come but for abstention, clock or memory"),
   I29("no entry and no shared key lives longer than its owner asked"),
   I30("candidates work one after the other, unless one has lost its lease");

@@ -1,10 +1,15 @@
 package io.redlock.simulation;
 
 import io.redlock.jedis.deployment.SteppedResize;
+import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.jedis.membership.Operation;
+import io.redlock.jedis.membership.Resize;
+import io.redlock.jedis.membership.TermsChange;
 import io.redlock.jedis.membership.TrustRules;
+import io.redlock.jedis.membership.Waiver;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
@@ -13,6 +18,7 @@ import io.redlock.simulation.SimClient.Masters;
 import io.redlock.simulation.SimCommand.Known;
 import io.redlock.simulation.SimPlan.Change.Left;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,7 +27,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +50,7 @@ final class SimOperator {
   private final List<SimClient> clients;
   private final List<Server> servers;
   private final SplittableRandom ids;
+  private Duration maxTtl; // of clients that are replaced
   private int audits;
   private long endedNanos = -1;
 
@@ -53,13 +62,35 @@ final class SimOperator {
     random = SimRandom.of(plan.seed, "change of masters");
     ids = new SplittableRandom(plan.seed);
     clients = world.clients;
+    maxTtl = plan.maxTtl();
     servers = world.servers.stream().map(Server::new).toList();
   }
 
   void begin() {
-    world.after(
-        random.between(2_000, 4_000) * SimPlan.MILLI,
-        () -> run(Command.PREPARE, () -> replace(Masters.BOTH, movers(), this::commit)));
+    Runnable first = plan.agrees ? this::agree : this::prepare;
+    world.after(random.between(2_000, 4_000) * SimPlan.MILLI, first);
+  }
+
+  /** On a shorter ttl, which one client learns late, and on the longer one again. */
+  private void agree() {
+    List<SimClient> late = clients.subList(0, 1);
+    Runnable again = () -> agree(plan.maxTtl(), clients, this::prepare);
+    maxTtl = plan.maxTtl().dividedBy(6);
+    replace(Masters.PRESENT, clients.subList(1, clients.size()), () -> agree(maxTtl, late, again));
+  }
+
+  private void agree(Duration ttl, List<SimClient> replaced, Runnable then) {
+    agree(
+        ttl,
+        () -> {
+          maxTtl = ttl;
+          long lateNanos = random.nextLong(plan.maxTtlNanos());
+          world.after(lateNanos, () -> replace(Masters.PRESENT, replaced, then));
+        });
+  }
+
+  private void prepare() {
+    run(Command.PREPARE, () -> replace(Masters.BOTH, movers(), this::commit));
   }
 
   private void commit() {
@@ -148,29 +179,40 @@ final class SimOperator {
   // Commands.
 
   private void run(Command command, Runnable then) {
-    SteppedResize resize =
-        new SteppedResize(
-            command,
-            servers,
-            change.joint(),
-            TrustRules.of(true, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros, ""),
-            new Clocks(),
-            ids,
-            line -> world.note(17, () -> "operator: " + line));
-    step(command, resize, then);
+    TrustRules rules = rules(plan.maxTtl());
+    Waiver none = new Waiver(Set.of(), Map.of());
+    Resize resize = new Resize(command, change.joint(), rules, none, "", Agreement.newId(ids));
+    step(typed(resize, servers, change.joint(), rules), then, () -> run(command, then));
   }
 
-  private void step(Command command, SteppedResize resize, Runnable then) {
-    Optional<Duration> pause = resize.step();
+  private void agree(Duration ttl, Runnable then) {
+    TrustRules rules = rules(ttl);
+    TermsChange terms = new TermsChange(change.before(), rules, Set.of(), false);
+    List<Server> present = servers.subList(0, change.present());
+    step(typed(terms, present, change.before(), rules), then, () -> agree(ttl, then));
+  }
+
+  private TrustRules rules(Duration ttl) {
+    return TrustRules.of(true, ttl, plan.driftPartsPerMillion, plan.skewMicros, "");
+  }
+
+  private SteppedResize typed(
+      Operation operation, List<Server> masters, Quorum quorum, TrustRules rules) {
+    Consumer<String> out = line -> world.note(17, () -> "operator: " + line);
+    return new SteppedResize(operation, masters, quorum, rules, new Clocks(), out);
+  }
+
+  private void step(SteppedResize command, Runnable then, Runnable again) {
+    Optional<Duration> pause = command.step();
     if (pause.isPresent() && !random.percent(INTERRUPTED_PERCENT)) {
       long tookNanos = random.between(1, SLOWEST_STEP_MILLIS) * SimPlan.MILLI;
       world.after(
           tookNanos + parts.operatorPause.apply(pause.get()).toNanos(),
-          () -> step(command, resize, then));
-    } else if (resize.hasSucceeded()) {
+          () -> step(command, then, again));
+    } else if (command.hasSucceeded()) {
       then.run();
     } else {
-      world.after(AGAIN_NANOS, () -> run(command, then));
+      world.after(AGAIN_NANOS, again);
     }
   }
 
@@ -187,7 +229,7 @@ final class SimOperator {
       return;
     }
     world.note(16, () -> next.name + " is replaced and knows " + masters);
-    next.learn(masters);
+    next.learn(masters, maxTtl);
     List<SimClient> others = left.subList(1, left.size());
     world.after(random.between(200, 1_000) * SimPlan.MILLI, () -> replace(masters, others, then));
   }

@@ -77,6 +77,7 @@ final class SimPlan {
   boolean boundedClose = true; // a lock service that is being closed begins no attempt
   boolean assumesTiming; // leases are held to their word though a fault breaks what they assume
   @Nullable Change change; // of the masters, in the run
+  boolean agrees; // on other terms before the masters change
   long setBackNanos; // all clocks, from the commit until it gets calm
   boolean isHot; // callers want one name for a moment each, again and again
   boolean leads; // callers are candidates for leadership, and nothing else
@@ -264,6 +265,15 @@ final class SimPlan {
       chaosNanos += nodes * (1_000 * MILLI + 2 * abstentionMillis() * MILLI);
     }
     return this;
+  }
+
+  /** The first thing that is changed is the longest ttl: it gets shorter, and long again. */
+  SimPlan agreeing() {
+    agrees = true;
+    maxTtlMillis = 3_000;
+    nodeFaultGapNanos = 3_000 * MILLI;
+    chaosNanos += 30_000 * MILLI;
+    return unchecked(SimInvariant.I23); // who may lock for longer than was agreed is not served
   }
 
   /** All clocks are set back after the commit, and names are at rest for longer than a lease. */

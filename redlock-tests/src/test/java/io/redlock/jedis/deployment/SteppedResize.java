@@ -2,11 +2,11 @@ package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.Survey.Answer;
 import io.redlock.jedis.deployment.Survey.Timed;
-import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
+import io.redlock.jedis.membership.Operation;
 import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.membership.Resize;
 import io.redlock.jedis.membership.TrustRules;
@@ -24,12 +24,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A production command of a change of masters, one step at a time, on masters that are a test's.
- */
+/** A production command of an operator, one step at a time, on masters that are a test's. */
 public final class SteppedResize {
 
   /** A master of a test. */
@@ -50,37 +47,36 @@ public final class SteppedResize {
     void forgetFloor(String resource);
   }
 
-  private static final Waiver NOTHING = new Waiver(Set.of(), Map.of());
-
   private final OperatorCommand resize;
   private final Consumer<String> out;
 
   public SteppedResize(
-      Command command,
+      Operation operation,
       List<? extends TestMaster> masters,
       Quorum quorum,
       TrustRules rules,
       Ticker ticker,
-      RandomGenerator random,
       Consumer<String> out) {
-    this(
-        new Resize(command, quorum, rules, NOTHING, "", Agreement.newId(random)),
-        new Masters(masters, quorum, rules, ticker),
-        out);
+    this(operation, new Masters(masters, quorum, rules, ticker), out);
   }
 
   /** A command on masters that are servers. */
   public SteppedResize(Command command, Survey masters, Consumer<String> out) {
     this(
-        new Resize(command, masters.quorum(), masters.rules(), NOTHING, "", "drawn"),
-        new ProbedMasters(
-            masters, new RequestEncoder(600_000, 0), "", Set.of()),
+        new Resize(
+            command,
+            masters.quorum(),
+            masters.rules(),
+            new Waiver(Set.of(), Map.of()),
+            "",
+            "drawn"),
+        new ProbedMasters(masters, new RequestEncoder(600_000, 0), "", Set.of()),
         out);
   }
 
-  private SteppedResize(Resize command, ChangedMasters masters, Consumer<String> out) {
+  private SteppedResize(Operation operation, ChangedMasters masters, Consumer<String> out) {
     this.out = out;
-    resize = new OperatorCommand(command, masters, out);
+    resize = new OperatorCommand(operation, masters, out);
   }
 
   /** Performs the next step. Returns the pause before the one after it; empty at the end. */
