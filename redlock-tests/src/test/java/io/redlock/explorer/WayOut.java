@@ -27,6 +27,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import picocli.CommandLine.ParseResult;
 
 /**
@@ -142,6 +143,8 @@ final class WayOut {
         for (Command command : Command.values()) {
           all.add(Typing.of(its.client(), new Resizing(command)));
         }
+        Client present = new Client("", its.client().present(), List.of(), MarkScope.LONGER, false);
+        all.add(Typing.of(present, new Agreeing(MarkScope.LONGER)));
       }
       for (Job job : its.allowed()) {
         if (job instanceof Agreeing) {
@@ -204,7 +207,7 @@ final class WayOut {
   }
 
   /** Returns the commands that the message advises which this one ended with. */
-  private static List<Typing> advised(Step end, Typing typed, Set<At> path) {
+  private List<Typing> advised(Step end, Typing typed, Set<At> path) {
     List<Typing> all = new ArrayList<>();
     String message = end instanceof Step.Done done ? done.message() : end.toString();
     if (typed.job instanceof Adopting its) {
@@ -221,13 +224,28 @@ final class WayOut {
           .map(At::typed)
           .filter(each -> each.job instanceof Resizing)
           .reduce((before, last) -> last)
-          .ifPresent(all::add);
+          .ifPresentOrElse(all::add, () -> all.addAll(changes(typed.client(), Command.values())));
     }
     COMMAND
         .matcher(AGAIN.matcher(message).replaceAll(""))
         .results()
-        .forEach(found -> all.add(read(found.group(), typed)));
+        .map(found -> read(found.group(), typed))
+        .forEach(
+            next ->
+                all.addAll(
+                    typed.job instanceof Agreeing && next.job instanceof Resizing its
+                        ? changes(typed.client(), its.command())
+                        : List.of(next)));
     return all;
+  }
+
+  /** Returns these commands of the operators who change the masters of that client. */
+  private List<Typing> changes(Client client, Command... commands) {
+    return scope.operators.stream()
+        .map(Operator::client)
+        .filter(its -> its.present().equals(client.present()) && !its.future().isEmpty())
+        .flatMap(its -> Stream.of(commands).map(each -> Typing.of(its, new Resizing(each))))
+        .toList();
   }
 
   /** Reads a command as the program does, with the lists and terms of who typed another. */
