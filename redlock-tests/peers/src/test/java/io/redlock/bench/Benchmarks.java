@@ -59,7 +59,7 @@ public final class Benchmarks {
     parts.put("waiting", new WaitingTurns(report)::run);
     parts.put("leader", new LeaderGaps(report)::run);
     parts.put("readers", new Readers(report)::run);
-    parts.put("restart-under-leases", () -> RestartUnderLeases.run(report));
+    parts.put("restart-under-leases", () -> RestartUnderLeases.run(report, docs));
     parts.put("renewed-leases", new RenewedLeases(report)::run);
     String only = System.getProperty("bench.only", "");
     if (only.equals("elsewhere")) {

@@ -106,7 +106,7 @@ final class RenewedLeases {
     return ManagementFactory.getThreadMXBean().getThreadCount();
   }
 
-  private static long liveHeap() throws InterruptedException {
+  static long liveHeap() throws InterruptedException {
     long least = Long.MAX_VALUE;
     for (int i = 0; i < 5; i++) {
       System.gc();
