@@ -41,7 +41,7 @@ final class RestartUnderLeases implements RedlockListener {
           "heap per lease (B)",
           "10 s",
           "others' cycles",
-          "requests to a master",
+          "a master's requests",
           "renewals late, p99 (ms)",
           "longest (ms)");
 
