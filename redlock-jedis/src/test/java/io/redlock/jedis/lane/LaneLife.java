@@ -688,7 +688,8 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "clock?" -> clock.offsetMicros().toString();
       case "quorum?" -> trust(0).hasQuorum() ? "yes" : "no";
       case "birth?" -> node.birth;
-      case "guard?" -> lastCommand().get(lastCommand().size() - 1);
+      case "guard?" ->
+          String.join(", ", lastCommand().subList(lastCommand().size() - 2, lastCommand().size()));
       case "number?" -> lastCommand().get(4);
       default -> throw new IllegalArgumentException(command);
     };
