@@ -359,12 +359,17 @@ class MembershipTest {
               isNew,
               new Waiver(gone, replaced),
               "d" + String.join("", list));
-      Operation.Step step =
-          founding.next(
-              Marks.read(nodes(list)),
-              Marks.knowing(
-                  Progress.NONE, list.size(), nodes(others).toArray(new Membership.Node[0])));
+      Membership.Node[] beside = nodes(others).toArray(new Membership.Node[0]);
+      List<Audited> read = Marks.read(nodes(list));
+      Operation.Step step = founding.next(read, Marks.knowing(Progress.NONE, list.size(), beside));
       List<String> told = new ArrayList<>();
+      if (step instanceof Operation.Step.Save) {
+        told.add("saves");
+        Map<Integer, String> shown = new TreeMap<>();
+        list.forEach(name -> shown.put(list.indexOf(name), master(name).birth));
+        Progress progress = Progress.NONE.after(step, shown);
+        step = founding.next(read, Marks.knowing(progress, list.size(), beside));
+      }
       if (step instanceof Operation.Step.Write write) {
         write.marks().forEach((index, refresh) -> master(list.get(index)).write(refresh));
       } else if (step instanceof Operation.Step.Refuse refuse) {
