@@ -97,8 +97,11 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   /** Starts the call. Draws its ids here, on the caller's thread: their source may block. */
   CompletableFuture<AcquireResult> start() {
-    enter();
-    drain();
+    if (enter()) {
+      drain();
+    } else {
+      result.completeExceptionally(closed());
+    }
     return result;
   }
 
@@ -112,9 +115,6 @@ final class AcquireCall extends LocalQueue.Waiter {
     synchronized (this) {
       wasBehind = !mayAsk;
       become(state.joined(mayAsk, leftNanos()));
-    }
-    if (context.closed.get()) {
-      fail(); // close() may find it as well
     }
   }
 
@@ -441,13 +441,16 @@ final class AcquireCall extends LocalQueue.Waiter {
     if (!isOpen()) {
       return this::conclude;
     }
+    if (context.closed.get()) {
+      return this::fail;
+    }
     if (state.plan() == 0) {
       return this::begin;
     }
     return switch (state.phase()) {
       case OVER -> this::giveUp;
       case PONDERS -> pondered == state.plan() ? null : this::ponder;
-      case ASKS -> running == null && !isLooking && !context.closed.get() ? this::ask : null;
+      case ASKS -> running == null && !isLooking ? this::ask : null;
       default -> null;
     };
   }

@@ -122,9 +122,9 @@ final class Agenda {
       return isFree;
     }
 
-    /** Enters the agenda, which may take memory; from then on nothing does. */
-    final void enter() {
-      agenda.add(this);
+    /** Enters the agenda, which alone takes memory. Returns false if the agenda is closed. */
+    final boolean enter() {
+      return agenda.add(this);
     }
 
     /** Returns true if the agenda is closed: all that waits for nodes waits no longer. */
@@ -153,6 +153,10 @@ final class Agenda {
       assert Thread.holdsLock(this);
       isDrained = false;
       isStruck = false;
+      if (agenda.closed) {
+        agenda.rest(this);
+        return false;
+      }
       long atNanos = delayNanos == NEVER ? NEVER : nowNanos - agenda.originNanos + delayNanos;
       if (atNanos < plannedNanos) { // a later time is found at the earlier one
         agenda.plan(this, atNanos);
@@ -171,9 +175,9 @@ final class Agenda {
     }
   }
 
-  private synchronized void add(Item item) {
+  private synchronized boolean add(Item item) {
     if (closed) {
-      return;
+      return false;
     }
     if (size == heap.length) {
       heap = Arrays.copyOf(heap, 2 * size);
@@ -181,6 +185,7 @@ final class Agenda {
     item.number = ++entered;
     sink(item, size++);
     rise(item);
+    return true;
   }
 
   private synchronized void remove(Item item) {
@@ -195,10 +200,20 @@ final class Agenda {
       sink(last, place);
       rise(last);
     }
+    closeIfIdle();
+  }
+
+  /** Plans nothing more for an item, as the agenda is closed, unless a report may yet fail. */
+  private synchronized void rest(Item item) {
+    if (item.place >= 0 && item.reports == 0) {
+      item.plannedNanos = NEVER;
+      sink(item, item.place);
+      closeIfIdle();
+    }
   }
 
   private synchronized void plan(Item item, long atNanos) {
-    if (item.place < 0) {
+    if (item.place < 0 || atNanos >= item.plannedNanos) {
       return;
     }
     item.plannedNanos = atNanos;
@@ -210,10 +225,7 @@ final class Agenda {
 
   /** Has the item drained when the timer strikes next. */
   private synchronized void planAgain(Item item) {
-    long againNanos = strikesNanos == NEVER ? 0 : strikesNanos;
-    if (againNanos < item.plannedNanos) {
-      plan(item, againNanos);
-    }
+    plan(item, strikesNanos == NEVER ? 0 : strikesNanos);
   }
 
   private static boolean isBefore(Item one, Item other) {
@@ -263,7 +275,7 @@ final class Agenda {
 
   private void arm() {
     assert Thread.holdsLock(this);
-    if (isStriking || closed) {
+    if (isStriking) {
       return; // set after the strike
     }
     disarm();
@@ -311,7 +323,7 @@ final class Agenda {
 
   private void strike(int number) {
     synchronized (this) {
-      if (number != timers || closed) {
+      if (number != timers) {
         return;
       }
       timer = null;
@@ -332,6 +344,7 @@ final class Agenda {
       synchronized (this) {
         isStriking = false;
         arm();
+        closeIfIdle();
       }
     }
   }
@@ -349,7 +362,7 @@ final class Agenda {
     for (int place = 0; place < size; place++) {
       Item item = heap[place];
       item.plannedNanos =
-          item.plannedNanos == NEVER ? NEVER : Math.min(item.plannedNanos, nowNanos);
+          item.plannedNanos == NEVER && !closed ? NEVER : Math.min(item.plannedNanos, nowNanos);
     }
   }
 
@@ -358,7 +371,7 @@ final class Agenda {
       return null;
     }
     Item due = heap[0];
-    due.plannedNanos = NEVER;
+    due.plannedNanos = closed ? nowNanos + TICK_NANOS : NEVER; // then until it rests
     sink(due, 0);
     return due;
   }
@@ -376,22 +389,30 @@ final class Agenda {
         .toList();
   }
 
+  /**
+   * Drains every item on this thread, and refuses those that enter later. The timer goes on until
+   * all have done what is due; then the scheduler is closed.
+   */
   void close() {
+    int number;
     synchronized (this) {
       closed = true;
+      planAll(0);
       disarm();
+      number = timers;
     }
-    for (Item item = takeLast(); item != null; item = takeLast()) {
-      item.strike();
-    }
+    strike(number);
   }
 
-  private synchronized @Nullable Item takeLast() {
-    if (size == 0) {
-      return null;
+  /** Closes the scheduler once nothing is planned. No item can be done again from then on. */
+  private void closeIfIdle() {
+    assert Thread.holdsLock(this);
+    if (closed && !isStriking && (size == 0 || heap[0].plannedNanos == NEVER)) {
+      while (size > 0) {
+        heap[--size].place = -1;
+        heap[size] = null;
+      }
+      scheduler.close();
     }
-    Item item = heap[size - 1];
-    remove(item);
-    return item;
   }
 }

@@ -48,6 +48,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       new LeaseEnd(Cause.EXPIRED, "its deadline came before the extension");
   private static final LeaseEnd NOT_HELD =
       new LeaseEnd(Cause.REFUSED, "too few nodes still hold it");
+  static final LeaseEnd CLOSED = new LeaseEnd(Cause.CLOSED, "its Redlock was closed");
   private static final LeaseEnd RELEASED = new LeaseEnd(Cause.RELEASED, "by its holder");
 
   final String id;
@@ -96,6 +97,9 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     Round round = null;
     boolean isEnded = false;
     synchronized (this) {
+      if (isClosing()) {
+        ends(CLOSED);
+      }
       due = tenure.due(nowNanos, nowWallMicros);
       if (due != Due.RELEASE) {
         isEnded = !isReporting && lease != null && lease.end != null && !lease.isReported;

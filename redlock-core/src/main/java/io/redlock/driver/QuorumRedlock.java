@@ -3,8 +3,6 @@ package io.redlock.driver;
 import io.redlock.AcquireResult;
 import io.redlock.Leadership;
 import io.redlock.Lease;
-import io.redlock.LeaseEnd;
-import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
@@ -43,16 +41,14 @@ final class QuorumRedlock implements Redlock {
     this.context = context;
     this.quorumWatch = new QuorumWatch(context.quorum, context.nodes.size());
     this.operations = new Operations(context);
-    LeaseEnd closed = new LeaseEnd(Cause.CLOSED, "its Redlock was closed");
     List<Runnable> steps = new ArrayList<>();
     steps.add(() -> context.ends.complete(null));
     steps.add(this::endCalls);
     steps.add(this::awaitReleases);
-    steps.add(() -> context.agenda.items(Owner.class).forEach(owner -> owner.lose(closed)));
+    steps.add(() -> context.agenda.items(Owner.class).forEach(owner -> owner.lose(Owner.CLOSED)));
     context.nodes.forEach(node -> steps.add(node::stop)); // together: each may take a node timeout
     context.nodes.forEach(node -> steps.add(node::close));
-    steps.add(context.agenda::close); // ends the waits that no node has answered
-    steps.add(context.scheduler::close);
+    steps.add(context.agenda::close); // ends the waits that no node has answered, and all timers
     steps.add(() -> context.listeners.closed(this));
     this.closing = List.copyOf(steps);
   }
@@ -127,6 +123,9 @@ final class QuorumRedlock implements Redlock {
   @Override
   public CompletableFuture<AcquireResult> acquireAsync(LeaseRequest request) {
     check(request);
+    if (isClosed()) {
+      return CompletableFuture.failedFuture(AcquireCall.closed());
+    }
     AcquireCall loop = call(request);
     CompletableFuture<AcquireResult> future = context.callbacks.pass(loop.result(), loop::take);
     future.whenComplete(

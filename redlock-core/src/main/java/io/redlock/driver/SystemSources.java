@@ -146,8 +146,10 @@ final class SystemSources {
 
     @Override
     public void close() {
-      OPEN.decrementAndGet();
-      executor.shutdownNow();
+      if (!executor.isShutdown()) {
+        OPEN.decrementAndGet();
+        executor.shutdownNow();
+      }
     }
   }
 }

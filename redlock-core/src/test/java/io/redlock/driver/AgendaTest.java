@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -201,12 +202,27 @@ class AgendaTest {
     agenda.close();
     assertEquals(List.of("event", "struck", "event", "closing"), told);
     assertEquals(0, time.tasks());
-    item.enter();
+    assertFalse(item.enter());
     item.drain();
     agenda.check();
     time.passMillis(1_000);
     assertEquals(5, told.size());
     assertEquals(List.of(), agenda.items(Agenda.Item.class));
+  }
+
+  @Test
+  void whatThrowsAtTheCloseIsDoneAgainBeforeTheTimerIsClosed() {
+    new Task("other");
+    Task task = new Task("task");
+    task.at(1_000);
+    task.failures = 2;
+    agenda.close();
+    assertEquals(2, agenda.items(Task.class).size());
+    time.passMillis(50);
+    assertEquals(1, time.tasks(), "it has failed twice");
+    time.passMillis(50);
+    assertEquals(0, time.tasks());
+    assertEquals(List.of(), agenda.items(Task.class));
   }
 
   /** What it reports comes back to it, as user code may. */
