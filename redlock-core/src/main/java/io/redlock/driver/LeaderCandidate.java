@@ -272,8 +272,8 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
         thread.interrupt();
       }
     }
+    drain(); // first, because even a line takes memory
     Log.LOG.info("{} no longer leads: {}{}", this, why, detail);
-    drain();
   }
 
   private void warn() {

@@ -10,6 +10,7 @@ import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
+import io.redlock.spi.FullLog;
 import io.redlock.spi.NodeReply;
 import java.util.ArrayList;
 import java.util.List;
@@ -140,5 +141,33 @@ class LeaderCandidateTest {
     candidate.close();
     thread.join(60_000);
     assertFalse(thread.isAlive());
+  }
+
+  @Test
+  void workThatGoesOnIsWarnedOfThoughTheLogTookNoLineOfItsEnd() throws Exception {
+    bed.script(Bed::yes);
+    CompletableFuture<Thread> worker = new CompletableFuture<>();
+    AtomicInteger goesOn = new AtomicInteger(1);
+    Leadership candidate =
+        bed.redlock.lead(
+            "orders/42",
+            Bed.TTL,
+            (lease, leadership) -> {
+              worker.complete(Thread.currentThread());
+              while (goesOn.get() > 0) {
+                Thread.onSpinWait();
+              }
+            });
+    worker.join();
+    FullLog.during(
+        () -> {
+          throw new IllegalStateException("no line");
+        },
+        () -> assertThrows(IllegalStateException.class, candidate::resign));
+    bed.time.pass(Bed.TTL);
+    List<String> warnings = log.newWarnings();
+    goesOn.set(0);
+    worker.join().join(60_000);
+    assertTrue(warnings.stream().anyMatch(line -> line.contains("still runs")), warnings::toString);
   }
 }
