@@ -135,17 +135,24 @@ final class CallbackThreads extends Agenda.Item {
   }
 
   /** Warns of each task that has run for so long, once. Called about once a second. */
-  synchronized void check(long longNanos) {
+  void check(long longNanos) {
+    for (Thread slow = slow(longNanos); slow != null; slow = slow(longNanos)) {
+      Log.LOG.warn(
+          "A callback on {} runs for longer than a ttl, and delays others: {}",
+          slow.getName(),
+          List.of(slow.getStackTrace()));
+    }
+  }
+
+  /** Takes note of a task that has run for so long, and returns its thread; null if none is new. */
+  private synchronized @Nullable Thread slow(long longNanos) {
     for (Worker each : workers) {
-      Thread slow = each.thread;
-      if (slow != null && each.task != each.told && each.hasRunFor(longNanos)) {
+      if (each.thread != null && each.task != each.told && each.hasRunFor(longNanos)) {
         each.told = each.task;
-        Log.LOG.warn(
-            "A callback on {} runs for longer than a ttl, and delays others: {}",
-            slow.getName(),
-            List.of(slow.getStackTrace()));
+        return each.thread;
       }
     }
+    return null;
   }
 
   /** Takes one task after the other, on a thread. Guarded by the threads. */
