@@ -106,7 +106,8 @@ class ResizeTest {
         case "emptied" -> names(rest).forEach(name -> master(name).birth = "");
         case "founding" ->
             master(rest).birth = master(rest).birth.replace(" founded ", " founding ");
-        case "restarted" -> master(rest).run += "x";
+        case "restarted" -> names(rest).forEach(name -> master(name).run += "x");
+        case "unreadable" -> master(rest).birth = "5 ?";
         case "copied" -> master(words[1]).birth = master(words[0]).birth;
         case "waits?" -> waits.forEach(this::tell);
         case "slow" -> slow.put(words[0], Integer.parseInt(words[1]));
@@ -154,7 +155,8 @@ class ResizeTest {
     private void mark(String[] parts, long ageMillis) {
       boolean isNobody = parts[1].equals("nobody");
       String ids = isNobody ? parts[2] : parts[1].replace(">", " ");
-      List<MasterSet> members = names(ids).stream().distinct().map(sets::get).toList();
+      List<MasterSet> members =
+          names(ids).stream().distinct().filter(sets::containsKey).map(sets::get).toList();
       for (String name : names(parts[0])) {
         AuditedMaster master = master(name);
         master.birth =
