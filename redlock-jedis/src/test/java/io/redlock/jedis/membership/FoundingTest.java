@@ -1,18 +1,26 @@
 package io.redlock.jedis.membership;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.Operation.Known;
 import io.redlock.jedis.membership.Operation.Progress;
+import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.membership.Operation.Step;
+import io.redlock.jedis.membership.Verdict.Stand;
 import io.redlock.spi.Quorum;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class FoundingTest {
 
@@ -25,6 +33,9 @@ class FoundingTest {
 
   private final Map<Integer, String> written = new TreeMap<>(); // by the run that goes on
   private final Map<Integer, String> saved = new TreeMap<>();
+  private final Map<Integer, Integer> tries = new TreeMap<>();
+  private int asked = 3; // for their use
+  private OptionalLong clocks = OptionalLong.of(0);
 
   private Step next() {
     return next(NEW);
@@ -36,9 +47,13 @@ class FoundingTest {
             .mapToObj(i -> Membership.Node.of("m" + i, masters.get(i).audit(NOW_MILLIS * 1_000)))
             .toList();
     Progress progress = new Progress(false, Map.of(), saved);
-    Known fresh = Marks.knowing(progress, 3);
+    Known fresh = Marks.knowing(progress, asked);
     return founding.next(
-        Marks.read(nodes), new Known(progress, written, Map.of(), fresh.answers(), Map.of()));
+        Marks.read(nodes, clocks), new Known(progress, written, tries, fresh.answers(), Map.of()));
+  }
+
+  private static Map<Integer, String> refused(Step step) {
+    return assertInstanceOf(Step.Refuse.class, step).reasons();
   }
 
   private void write(Step step, int... late) {
@@ -57,6 +72,7 @@ class FoundingTest {
     write(next());
     write(next(), 1, 2);
     write(next());
+    masters.forEach(each -> written.put(masters.indexOf(each), each.birth));
     assertEquals(new Step.Done("", 0b111, false), next());
   }
 
@@ -66,7 +82,7 @@ class FoundingTest {
     write(next());
     masters.get(1).birth = "";
     masters.get(2).birth = "";
-    assertEquals(Set.of(0), assertInstanceOf(Step.Refuse.class, next()).reasons().keySet());
+    assertEquals(Set.of(0), refused(next()).keySet());
   }
 
   @Test
@@ -92,6 +108,86 @@ class FoundingTest {
     assertEquals(new Step.Done("", 0b111, true), next(adopting(Map.of())));
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "cmdstat_ping:calls=3 cmdstat_client|setinfo:calls=1 cmdstat_SET:calls=0, '', ''",
+    "cmdstat_ping:calls=3 cmdstat_SET:calls=2, '', 'it is not new, as it shows calls of set: leave"
+        + " out --new, or restart it empty'",
+    "cmdstat_get:calls=3, k, 'it is not new, as it shows k: leave out --new'",
+    "none, '', its statistics do not show that it is new: leave out --new"
+  })
+  void masterIsNewIfOnlyAuditsCalledItAndNoLockLeftAKey(String calls, String key, String use) {
+    assertEquals(use, Founding.use(calls, key));
+  }
+
+  @Test
+  void newMastersAreAskedForTheirUseAndOthersOfAReplacedSetAreReadFirst() {
+    MasterSet other = new MasterSet("q", List.of("m1", "x"));
+    Agreement terms = Marks.GUARDED.agreement(List.of(other));
+    masters.get(1).birth =
+        Marks.founded("run1", "repl1", 0, Served.of(other.id()), terms).toString();
+    asked = 2;
+    assertEquals(new Step.Ask(Question.USE, Set.of(2)), next());
+    assertEquals(new Step.Look(Set.of("x")), next(adopting(Map.of("m1", "q"))));
+  }
+
+  @Test
+  void masterIsNotAdoptedWhileNoClocksAgreeUnlessItIsAMember() {
+    write(next());
+    clocks = OptionalLong.empty();
+    Map<Integer, String> unchecked = Map.of(0, Audited.UNCHECKED, 1, Audited.UNCHECKED);
+    masters.get(2).birth = masters.get(2).birth.replace("founding", "founded");
+    assertEquals(unchecked, refused(next()));
+  }
+
+  @Test
+  void masterThatIsMisconfiguredIsNotAdopted() {
+    masters.get(1).role = "slave";
+    assertEquals(Map.of(1, "it is a replica: address its master instead"), refused(next()));
+  }
+
+  @Test
+  void masterIsNotWrittenForEver() {
+    tries.put(1, Operation.MOST_TRIES - 1);
+    assertInstanceOf(Step.Write.class, next());
+    tries.put(1, Operation.MOST_TRIES);
+    assertEquals(Set.of(1), refused(next()).keySet());
+  }
+
+  @Test
+  void waitIsUndoneByWritesOfOthersAndByThoseThatMustBeWaitedFor() {
+    Step.Write write = assertInstanceOf(Step.Write.class, next());
+    Step.Write late = new Step.Write(write.marks(), Set.of(), false, true, "");
+    write(write);
+    Map<Integer, String> shown = Map.of(0, masters.get(0).birth);
+    Map<Integer, String> before = Map.of(0, "before");
+    Progress waited = new Progress(true, before, Map.of());
+    assertEquals(new Progress(true, shown, Map.of()), waited.after(write, shown));
+    assertEquals(waited, waited.after(write, Map.of(0, masters.get(1).birth)));
+    assertEquals(new Progress(false, Map.of(), shown), waited.after(late, shown));
+    Progress begun = new Progress(false, before, Map.of());
+    assertEquals(Progress.NONE, begun.after(write, shown));
+  }
+
+  @Test
+  void masterThatIsRefusedStandsSo() {
+    Membership.Node node = Membership.Node.of("m0", masters.get(0).audit(0));
+    Audited read = Marks.read(List.of(node)).get(0);
+    assertFalse(read.stands(Stand.REFUSED), "nobody judged it");
+    assertTrue(read.refused("reason").stands(Stand.REFUSED));
+    assertFalse(read.refused("reason").stands(Stand.VOTES));
+    assertEquals("", read.failureText());
+  }
+
+  @Test
+  void masterWhoseMarkAnotherCommandWroteMeanwhileIsNotAdopted() {
+    write(next(adopting(Map.of())));
+    written.put(1, "another mark");
+    assertEquals(Set.of(1), refused(next(adopting(Map.of()))).keySet());
+    masters.get(1).run = "other";
+    assertInstanceOf(Step.Write.class, next(adopting(Map.of())));
+  }
+
   @Test
   void masterThatRestartsEmptyMeanwhileIsNotNew() {
     write(next());
@@ -99,6 +195,6 @@ class FoundingTest {
     assertInstanceOf(Step.Write.class, next());
     masters.get(1).run = "other";
     masters.get(1).birth = "";
-    assertEquals(Set.of(1), assertInstanceOf(Step.Refuse.class, next()).reasons().keySet());
+    assertEquals(Set.of(1), refused(next()).keySet());
   }
 }

@@ -52,18 +52,24 @@ public final class Marks {
 
   /** Returns what an operator reads of these masters, which have good clocks. */
   static List<Audited> read(List<Membership.Node> nodes) {
-    return IntStream.range(0, nodes.size()).mapToObj(i -> read(i, nodes.get(i))).toList();
+    return read(nodes, OptionalLong.of(0));
   }
 
-  private static Audited read(int index, Membership.Node node) {
+  /** Returns what an operator reads of these masters, whose clocks may be wrong by so much. */
+  static List<Audited> read(List<Membership.Node> nodes, OptionalLong beyondSkewMicros) {
+    return IntStream.range(0, nodes.size())
+        .mapToObj(i -> read(i, nodes.get(i), beyondSkewMicros))
+        .toList();
+  }
+
+  private static Audited read(int index, Membership.Node node, OptionalLong beyondSkewMicros) {
     NodeAudit audit = node.audit();
     return audit == null
         ? new Audited(index, node, null, null, NodeReply.unreachable("no answer"))
         : new Audited(
             index,
             node,
-            new Surroundings(
-                audit.nodeMicros(), true, OptionalLong.of(0), 0, new Advice.Keep(), ""),
+            new Surroundings(audit.nodeMicros(), true, beyondSkewMicros, 0, new Advice.Keep(), ""),
             null,
             null);
   }
