@@ -4,14 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Reached;
 import io.redlock.jedis.membership.MasterChange.Role;
-import io.redlock.jedis.membership.Membership.Advice;
 import io.redlock.jedis.membership.Operation.Known;
 import io.redlock.jedis.membership.Operation.Step;
-import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import java.util.ArrayList;
@@ -25,6 +24,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The steps of a change without interruption; the explorer searches all others. */
 class MasterChangeTest {
@@ -59,6 +60,24 @@ class MasterChangeTest {
     BirthMark before = Marks.founded("run", "repl", 0, true, List.of("a", "b", "c"));
     BirthMark after = before.serving(Served.of("k7f2", "k7f2>m3d9"), before.agreement());
     assertTrue(after.toString().startsWith(before.guard()), before::guard);
+    assertEquals(before.dated(1), before.under(before.agreement()), "never the same mark again");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "old, 'clients of [a]'",
+    "old old>new, 'clients of [a] and clients with movingTo'",
+    "old>new new -no-return-, 'clients of [b] and clients with movingTo; the change cannot be undone"
+        + " any more'",
+    "old old>new -abort-, 'clients of [a] and clients with movingTo; the change is being undone'",
+    "nobody, nobody: it has left"
+  })
+  void markSaysWhomItsMasterServes(String served, String words) {
+    List<MasterSet> sets =
+        List.of(new MasterSet("old", List.of("a")), new MasterSet("new", List.of("b")));
+    BirthMark mark =
+        Marks.founded("run", "repl", 0, Life.serves(served), Marks.GUARDED.agreement(sets));
+    assertEquals(words, mark.inWords());
   }
 
   private static final Known NOTHING_DONE = Marks.knowing(Operation.Progress.NONE, 4);
@@ -74,10 +93,7 @@ class MasterChangeTest {
       }
       nodes.add(Membership.Node.of(name, master.audit(1_700_000_000_000_000L)));
     }
-    Surroundings around = new Surroundings(0, false, beyondSkewMicros, 0, new Advice.Keep(), "");
-    return Marks.read(nodes).stream()
-        .map(each -> new Audited(each.index(), each.node(), around, null, null))
-        .toList();
+    return Marks.read(nodes, beyondSkewMicros);
   }
 
   private static final class Life extends Scenes.Teller {
