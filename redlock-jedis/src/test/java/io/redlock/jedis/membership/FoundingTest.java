@@ -34,7 +34,7 @@ class FoundingTest {
   private final Map<Integer, String> written = new TreeMap<>(); // by the run that goes on
   private final Map<Integer, String> saved = new TreeMap<>();
   private final Map<Integer, Integer> tries = new TreeMap<>();
-  private int asked = 3; // for their use
+  private final Map<Integer, String> uses = new TreeMap<>(Map.of(0, "", 1, "", 2, ""));
   private OptionalLong clocks = OptionalLong.of(0);
 
   private Step next() {
@@ -47,9 +47,9 @@ class FoundingTest {
             .mapToObj(i -> Membership.Node.of("m" + i, masters.get(i).audit(NOW_MILLIS * 1_000)))
             .toList();
     Progress progress = new Progress(false, Map.of(), saved);
-    Known fresh = Marks.knowing(progress, asked);
+    Map<Question, Map<Integer, String>> answers = Map.of(Question.USE, uses);
     return founding.next(
-        Marks.read(nodes, clocks), new Known(progress, written, tries, fresh.answers(), Map.of()));
+        Marks.read(nodes, clocks), new Known(progress, written, tries, answers, Map.of()));
   }
 
   private static Map<Integer, String> refused(Step step) {
@@ -126,9 +126,16 @@ class FoundingTest {
     Agreement terms = Marks.GUARDED.agreement(List.of(other));
     masters.get(1).birth =
         Marks.founded("run1", "repl1", 0, Served.of(other.id()), terms).toString();
-    asked = 2;
+    uses.remove(2);
     assertEquals(new Step.Ask(Question.USE, Set.of(2)), next());
     assertEquals(new Step.Look(Set.of("x")), next(adopting(Map.of("m1", "q"))));
+  }
+
+  @Test
+  void masterThatMayHaveBeenUsedIsAdoptedButNotAsNew() {
+    uses.put(1, "used");
+    assertEquals(Map.of(1, "used"), refused(next()));
+    assertInstanceOf(Step.Write.class, next(adopting(Map.of())));
   }
 
   @Test
