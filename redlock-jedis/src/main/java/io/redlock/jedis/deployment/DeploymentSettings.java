@@ -83,12 +83,11 @@ public final class DeploymentSettings {
 
   /** A valid configuration, of which nothing is opened yet; present masters come first. */
   private record Checked(
-      LaneSettings settings, TrustRules rules, Quorum quorum, List<Master> masters) {
-
-    RequestEncoder encoder() {
-      return new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    }
-  }
+      LaneSettings settings,
+      RequestEncoder encoder,
+      TrustRules rules,
+      Quorum quorum,
+      List<Master> masters) {}
 
   /** Adds a master, or a future one, that is reached through a user-supplied pool. */
   public void add(Setting<String> list, @Nullable String name, Pool<Connection> pool) {
@@ -174,8 +173,7 @@ public final class DeploymentSettings {
           new NodeTrust(
               each.name(), lanes.size(), peers, checked.rules, values.driftPartsPerMillion());
       NodeLane lane =
-          NodeLane.of(
-              each.name(), each.pool(), each.ownsPool(), checked.encoder(), settings, trust);
+          NodeLane.of(each.name(), each.pool(), each.ownsPool(), checked.encoder, settings, trust);
       if ((quorum.future() & 1 << lanes.size()) != 0) {
         moved.add(lane);
       }
@@ -239,7 +237,7 @@ public final class DeploymentSettings {
               + " is none of the masters: name it as in their list");
     }
     try (Survey survey = survey(checked)) {
-      ProbedMasters probed = new ProbedMasters(survey, checked.encoder(), keyPrefix(), saved);
+      ProbedMasters probed = new ProbedMasters(survey, checked.encoder, keyPrefix(), saved);
       Operation operation = plan.of(survey, new Waiver(gone, word.replaced));
       OperatorCommand command = new OperatorCommand(operation, probed, out);
       command.run();
@@ -358,7 +356,8 @@ public final class DeploymentSettings {
                     Setting.RESTART_GUARD));
     Stream<Master> joining = future.stream().filter(each -> !names.contains(each.name));
     List<Master> all = Stream.concat(masters.stream(), joining).toList();
-    return new Checked(settings, rules, Quorum.of(names, moved), all);
+    RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
+    return new Checked(settings, encoder, rules, Quorum.of(names, moved), all);
   }
 
   /** Opens the masters. */
