@@ -239,11 +239,12 @@ final class WayOut {
     return all;
   }
 
-  /** Returns these commands of the operators who change the masters of that client. */
+  /** Returns these commands of the operators who change from or to the masters of that client. */
   private List<Typing> changes(Client client, Command... commands) {
     return scope.operators.stream()
         .map(Operator::client)
-        .filter(its -> its.present().equals(client.present()) && !its.future().isEmpty())
+        .filter(its -> !its.future().isEmpty())
+        .filter(its -> List.of(its.present(), its.future()).contains(client.present()))
         .flatMap(its -> Stream.of(commands).map(each -> Typing.of(its, new Resizing(each))))
         .toList();
   }
