@@ -41,7 +41,7 @@ final class Parts {
 
   UnaryOperator<String> formerReplicationId = id -> id;
 
-  /** Whether a client carries a mark into another history that its connection did not see begin. */
+  /** Lets a client carry a mark into another history that its connection did not see begin. */
   BiPredicate<Sighting, String> carries = (before, now) -> false;
 
   /** The mark that is left when everything in a running node is deleted. */

@@ -296,7 +296,7 @@ final class SimPlan {
 
   /** Majorities are copied, and one of them may get its data back from a copy that lags. */
   SimPlan copying() {
-    // What waited in a master that was put back is granted by its old mark, too late to count.
+    // A master that was put back grants what waited in it by its old mark, too late to count.
     return strikingMajorities(SimFault.NODE_COPY, 5_000, 2_000).unchecked(SimInvariant.I8);
   }
 

@@ -9,7 +9,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
-/** What is opened for a configuration. */
+/** A configuration, of which no more is opened than its use needs. */
 class DeploymentSettingsTest {
 
   private static final String LANE = "io.redlock.jedis.lane.NodeLane";

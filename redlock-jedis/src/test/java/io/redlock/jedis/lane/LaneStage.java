@@ -66,7 +66,7 @@ abstract class LaneStage implements LockNode.Observer {
   final AtomicReference<@Nullable Throwable> observerThrows = new AtomicReference<>();
   final AtomicReference<@Nullable Throwable> wallThrows = new AtomicReference<>();
 
-  /** What all that needs memory throws, while it is set. */
+  /** Thrown by all that needs memory, while it is set. */
   volatile @Nullable Throwable shortage;
 
   volatile Runnable whatTheObserverDoes = () -> {};
