@@ -30,6 +30,11 @@ final class LocalQueue {
       this.startNanos = startNanos;
     }
 
+    /** Returns the keys of which it wants any one; empty if it wants all. */
+    final List<String> choices() {
+      return request.isAnyOf() ? keys : List.of();
+    }
+
     /** Called when this waiter is the head of its queue and may ask. Must not block or throw. */
     abstract void proceed(long delayNanos);
 

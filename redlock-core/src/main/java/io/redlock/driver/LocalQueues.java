@@ -39,11 +39,11 @@ final class LocalQueues {
 
   private final Map<List<String>, LocalQueue> queues = new HashMap<>(); // guarded by this
 
-  /** Those of calls that want any one of several names. */
-  private final Set<LocalQueue> choices = new LinkedHashSet<>(2); // guarded by this
+  /** The queues of calls that want any one of several names, by each of those. */
+  private final Map<String, Set<LocalQueue>> choices = new HashMap<>(); // guarded by this
 
   synchronized boolean isEmpty() {
-    return queues.isEmpty();
+    return queues.isEmpty() && choices.isEmpty();
   }
 
   /** Joins the end of the queue. Returns true if the call may ask the nodes now. */
@@ -51,8 +51,8 @@ final class LocalQueues {
     List<String> names = call.names;
     LocalQueue queue = queues.computeIfAbsent(names, LocalQueue::new);
     Line line = queue.join(call);
-    if (call.request.isAnyOf()) {
-      choices.add(queue);
+    for (String name : call.choices()) {
+      choices.computeIfAbsent(name, absent -> new LinkedHashSet<>(2)).add(queue);
     }
     if (call.blocks && queue.leases > 0 && queue.holder == Thread.currentThread().getId()) {
       Log.LOG.warn("{} waits for {}, which it holds", Thread.currentThread(), Brief.names(names));
@@ -95,7 +95,14 @@ final class LocalQueues {
       if (line.head() == call) {
         line.move(0); // first: what follows may take memory
       }
-      removeIfEmpty(line.leave(call));
+      LocalQueue queue = line.leave(call);
+      if (line.waiting.isEmpty()) {
+        for (String name : call.choices()) {
+          choices.computeIfPresent(
+              name, (same, known) -> known.remove(queue) && known.isEmpty() ? null : known);
+        }
+      }
+      removeIfEmpty(queue);
     }
     handOn(line);
   }
@@ -198,7 +205,11 @@ final class LocalQueues {
   private synchronized List<LocalQueue> choosing(List<String> names) {
     return choices.isEmpty()
         ? List.of()
-        : choices.stream().filter(queue -> !Collections.disjoint(names, queue.names)).toList();
+        : names.stream()
+            .flatMap(
+                name -> choices.getOrDefault(name, Collections.<LocalQueue>emptySet()).stream())
+            .distinct()
+            .toList();
   }
 
   private void moveIfFree(LocalQueue queue) {
@@ -242,7 +253,6 @@ final class LocalQueues {
   private void removeIfEmpty(LocalQueue queue) {
     if (queue.leases == 0 && queue.writers == null && queue.readers == null) {
       queues.remove(queue.names, queue);
-      choices.remove(queue);
     }
   }
 }
