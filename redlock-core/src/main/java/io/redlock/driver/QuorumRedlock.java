@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 /** The lock service: all methods of {@link Redlock}, over {@link AcquireCall}. */
 final class QuorumRedlock implements Redlock {
 
-  /** The time between two confirmations after a reset: all at once would fill the lanes. */
+  /** The time between two confirmations after a reset (E10): all at once would fill the lanes. */
   private static final long CONFIRM_PACE_NANOS = 500_000;
 
   final ServiceContext context;
