@@ -148,15 +148,17 @@ final class Agenda {
       drain();
     }
 
-    /** Rests for this long after the given time, or until an event comes. Returns false. */
+    /**
+     * Rests for this long after the given time, or until an event comes; leaves if the agenda is
+     * closed. Returns false.
+     */
     final boolean rests(long nowNanos, long delayNanos) {
       assert Thread.holdsLock(this);
+      if (agenda.closed) {
+        return leaves();
+      }
       isDrained = false;
       isStruck = false;
-      if (agenda.closed) {
-        agenda.rest(this);
-        return false;
-      }
       long atNanos = delayNanos == NEVER ? NEVER : nowNanos - agenda.originNanos + delayNanos;
       if (atNanos < plannedNanos) { // a later time is found at the earlier one
         agenda.plan(this, atNanos);
@@ -201,15 +203,6 @@ final class Agenda {
       rise(last);
     }
     closeIfIdle();
-  }
-
-  /** Plans nothing more for an item, as the agenda is closed, unless a report may yet fail. */
-  private synchronized void rest(Item item) {
-    if (item.place >= 0 && item.reports == 0) {
-      item.plannedNanos = NEVER;
-      sink(item, item.place);
-      closeIfIdle();
-    }
   }
 
   private synchronized void plan(Item item, long atNanos) {
@@ -371,7 +364,7 @@ final class Agenda {
       return null;
     }
     Item due = heap[0];
-    due.plannedNanos = closed ? nowNanos + TICK_NANOS : NEVER; // then until it rests
+    due.plannedNanos = NEVER; // until it rests
     sink(due, 0);
     return due;
   }
@@ -391,7 +384,7 @@ final class Agenda {
 
   /**
    * Drains every item on this thread, and refuses those that enter later. The timer goes on until
-   * all have done what is due; then the scheduler is closed.
+   * all have done what is due, and have left; then the scheduler is closed.
    */
   void close() {
     int number;
@@ -404,14 +397,9 @@ final class Agenda {
     strike(number);
   }
 
-  /** Closes the scheduler once nothing is planned. No item can be done again from then on. */
   private void closeIfIdle() {
     assert Thread.holdsLock(this);
-    if (closed && !isStriking && (size == 0 || heap[0].plannedNanos == NEVER)) {
-      while (size > 0) {
-        heap[--size].place = -1;
-        heap[size] = null;
-      }
+    if (closed && !isStriking && size == 0) {
       scheduler.close();
     }
   }

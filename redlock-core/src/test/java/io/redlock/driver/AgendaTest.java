@@ -217,7 +217,7 @@ class AgendaTest {
     task.at(1_000);
     task.failures = 2;
     agenda.close();
-    assertEquals(2, agenda.items(Task.class).size());
+    assertEquals(List.of(task), agenda.items(Task.class));
     time.passMillis(50);
     assertEquals(1, time.tasks(), "it has failed twice");
     time.passMillis(50);
