@@ -12,7 +12,6 @@ import io.redlock.protocol.Deadline;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.LookRound;
 import io.redlock.protocol.Turn;
-import io.redlock.protocol.Turn.Attempted;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -547,17 +546,18 @@ final class AcquireCall extends LocalQueue.Waiter {
       if (decision.outcome() == Outcome.PROPOSED) {
         propose(asking, resources, decidedNanos, endNanos);
       }
-      Attempted attempted = decision.attempted();
+      AcquireRound attempted = decision.attempted();
       if (attempted == null) {
         return null;
       }
       HeldLease lease = null;
       if (decision.outcome() == Outcome.HELD) {
-        lease = lease(attempted.round());
+        lease = lease(attempted);
         lease.enter();
       }
       AttemptEnd end =
-          new AttemptEnd(attempted, lease, votes(), attempted.rivals().remainingMillis());
+          new AttemptEnd(
+              decision.outcome(), attempted, lease, votes(), attempted.rivals().remainingMillis());
       Log.LOG.debug("{}: {}", owner, end.decision());
       return () -> attempted(end);
     }

@@ -1,6 +1,6 @@
 package io.redlock.driver;
 
-import io.redlock.protocol.AcquireRound.Decision;
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.Quorum;
 
 /**
@@ -106,7 +106,7 @@ record CallState(
     if (phase != Phase.ASKS) {
       return this;
     }
-    boolean learned = clockLearned || outcome.decision() == Decision.CLOCK_REFUSED;
+    boolean learned = clockLearned || outcome.decision() == Outcome.CLOCK_REFUSED;
     boolean learns = learned != clockLearned;
     boolean isOver = leftNanos <= 0 || rules.isUnlessHeld && outcome.isHeld();
     if (isOver && !learns) {
@@ -115,11 +115,11 @@ record CallState(
     if (learns || hasMoved || isWokenByQuorum()) {
       return asks(learned);
     }
-    boolean keepsPlace = rules.isFair && outcome.attempted().keepsPlace();
+    boolean keepsPlace = rules.isFair && outcome.round().keepsPlace();
     boolean isHinted = keepsPlace && wokenBy != 0;
     long longestNanos = isHinted ? WAKE_PATIENCE_NANOS : Long.MAX_VALUE;
     longestNanos = Math.min(longestNanos, lifeNanos(outcome.heldRemainingMillis()));
-    if (keepsPlace && outcome.attempted().isBehindOthers()) {
+    if (keepsPlace && outcome.isBehindOthers()) {
       // It will be woken; until then it only keeps its tickets alive.
       longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(QueuePlace.LIFE_NANOS));
       return with(Phase.PAUSES, Math.min(longestNanos, leftNanos));

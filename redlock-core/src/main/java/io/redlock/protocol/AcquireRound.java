@@ -1,5 +1,6 @@
 package io.redlock.protocol;
 
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
@@ -17,6 +18,7 @@ import io.redlock.spi.Quorum;
  * @param highestBefore the highest counter that nodes had before they granted this round's token;
  *     {@link Long#MAX_VALUE} if one of them did not name it
  * @param ballot the answers so far
+ * @param rivals those in the way
  */
 public record AcquireRound(
     LeaseTerms terms,
@@ -26,34 +28,23 @@ public record AcquireRound(
     long startWallMicros,
     long highestSeen,
     long highestBefore,
-    Ballot ballot) {
+    Ballot ballot,
+    Rivals rivals) {
 
   /** The largest number of rounds in one attempt. */
   public static final int MAX_ROUNDS = 3;
 
-  /** The next step of the driver. */
-  public enum Decision {
-    /** Wait: a quorum is possible, or the reason of the failure is not settled. */
-    WAIT,
-    /** Succeeded: a quorum granted in time. */
-    HELD,
-    /** Start {@link #next}. */
-    PROPOSE_HIGHER,
-    /** Failed: nodes refused the token by their clocks. Learn their clocks, make a new attempt. */
-    CLOCK_REFUSED,
-    /** Failed: others hold the resource on so many nodes that no quorum is left. */
-    CONTENDED,
-    /** Failed: too few nodes could say yes. */
-    UNAVAILABLE,
-    /** Failed: a quorum granted, but too late. */
-    TOO_SLOW
-  }
-
   /** Returns the first round of an attempt, before any request is sent. */
   public static AcquireRound first(
       LeaseTerms terms, long token, long startNanos, long startWallMicros) {
+    return begin(terms, 1, token, startNanos, startWallMicros, 0);
+  }
+
+  private static AcquireRound begin(
+      LeaseTerms terms, int number, long token, long nanos, long wallMicros, long highestSeen) {
+    Ballot none = Ballot.empty(terms.quorum().nodes());
     return new AcquireRound(
-        terms, 1, token, startNanos, startWallMicros, 0, 0, Ballot.empty(terms.quorum().nodes()));
+        terms, number, token, nanos, wallMicros, highestSeen, 0, none, Rivals.NONE);
   }
 
   /** Returns the round after a node's answer to its grant. */
@@ -65,49 +56,55 @@ public record AcquireRound(
     } else {
       seen = Math.max(seen, reply.counter());
     }
-    return with(number, seen, before, ballot.with(node, reply.kind()));
+    Ballot answers = ballot.with(node, reply.kind());
+    return with(number, seen, before, answers, rivals.with(node, reply));
   }
 
   /** Returns the round after its timeout: missing answers are unknown, no other round follows. */
   public AcquireRound timedOut() {
-    return with(MAX_ROUNDS, highestSeen, highestBefore, ballot.closed());
+    return with(MAX_ROUNDS, highestSeen, highestBefore, ballot.closed(), rivals);
   }
 
-  private AcquireRound with(int round, long seen, long before, Ballot answers) {
+  private AcquireRound with(int round, long seen, long before, Ballot answers, Rivals named) {
     return new AcquireRound(
-        terms, round, token, startNanos, startWallMicros, seen, before, answers);
+        terms, round, token, startNanos, startWallMicros, seen, before, answers, named);
   }
 
   /** Returns what to do now, by the answers and, if a quorum granted, by the time. */
-  public Decision decide(long nowNanos, long nowWallMicros) {
+  public Outcome decide(long nowNanos, long nowWallMicros) {
     Quorum quorum = terms.quorum();
     if (quorum.isReachedBy(ballot.set(Ballot.GRANTED))) {
       long left = deadline().remainingNanos(nowNanos, nowWallMicros);
-      return left > terms.minValidityNanos() ? Decision.HELD : Decision.TOO_SLOW;
+      return left > terms.minValidityNanos() ? Outcome.HELD : Outcome.TOO_SLOW;
     }
     int open = Ballot.GRANTED | Ballot.PENDING;
     if (quorum.isReachedBy(ballot.set(open))) {
-      return Decision.WAIT;
+      return Outcome.NOTHING;
     }
     if (number < MAX_ROUNDS && quorum.isReachedBy(ballot.set(open | Ballot.STALE))) {
-      return Decision.PROPOSE_HIGHER;
+      return Outcome.PROPOSED;
     }
     int refused = ballot.set(Ballot.REFUSED);
     if (quorum.isRuledOutBy(refused)) {
-      return Decision.CONTENDED;
+      return Outcome.CONTENDED;
     }
     boolean isClock = ballot.count(Ballot.CLOCK) > 0;
     if (isClock && quorum.isReachedBy(ballot.set(open | Ballot.STALE | Ballot.CLOCK))) {
-      return Decision.CLOCK_REFUSED;
+      return Outcome.CLOCK_REFUSED;
     }
     // A6
     boolean unsettled = refused != 0 && quorum.isRuledOutBy(refused | pending());
-    return unsettled ? Decision.WAIT : Decision.UNAVAILABLE;
+    return unsettled ? Outcome.NOTHING : Outcome.UNAVAILABLE;
   }
 
-  /** Returns true if a quorum of nodes, without these, granted or refused. */
-  public boolean reachedQuorum(int without) {
-    return terms.quorum().isReachedBy(ballot.set(Ballot.GRANTED | Ballot.REFUSED) & ~without);
+  /**
+   * Returns true if a fair caller that goes on after its failure keeps its tickets. Too slow, or
+   * without a quorum of nodes that may yet grant, it would only block waiters that could succeed.
+   */
+  public boolean keepsPlace() {
+    Quorum quorum = terms.quorum();
+    int working = ballot.set(Ballot.GRANTED | Ballot.REFUSED) & ~rivals.endless();
+    return quorum.isReachedBy(working) && !quorum.isReachedBy(ballot.set(Ballot.GRANTED)); // Q4
   }
 
   /** Returns the nodes that have not answered, as bits. */
@@ -143,14 +140,7 @@ public record AcquireRound(
 
   /** Returns the round in which the same owner proposes a token above every counter seen. */
   public AcquireRound next(long nowNanos, long nowWallMicros) {
-    return new AcquireRound(
-        terms,
-        number + 1,
-        Math.max(token, highestSeen) + 1,
-        nowNanos,
-        nowWallMicros,
-        highestSeen,
-        0,
-        Ballot.empty(terms.quorum().nodes()));
+    long higher = Math.max(token, highestSeen) + 1;
+    return begin(terms, number + 1, higher, nowNanos, nowWallMicros, highestSeen);
   }
 }

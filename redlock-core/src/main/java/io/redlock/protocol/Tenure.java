@@ -1,7 +1,6 @@
 package io.redlock.protocol;
 
 import io.redlock.protocol.ExtendRound.Purpose;
-import io.redlock.protocol.Turn.Attempted;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -78,7 +77,6 @@ public final class Tenure {
 
   Phase phase = Phase.NEW;
   @Nullable AcquireRound acquire; // the round under way, while it acquires
-  Rivals rivals = Rivals.NONE; // those in the way of that round
   List<ExtendRound> extending = List.of(); // the extends under way
   int begun; // the number of extends begun
   long token; // the highest token proposed
@@ -138,7 +136,6 @@ public final class Tenure {
   private Turn propose(AcquireRound round) {
     phase = Phase.ACQUIRING;
     acquire = round;
-    rivals = Rivals.NONE;
     token = round.token();
     reported = Math.max(reported, rules.reported(round));
     longestTtlMillis = Math.max(longestTtlMillis, round.terms().ttlMillis());
@@ -276,7 +273,6 @@ public final class Tenure {
     footprint = footprint.with(node, rules.booked(reply.kind(), tag)); // R5, R8
     if (acquire != null && rules.counts(acquire, tag)) {
       acquire = rules.counted(acquire, node, reply);
-      rivals = rivals.with(node, reply);
       return;
     }
     ExtendRound extend = extending(tag);
@@ -337,24 +333,24 @@ public final class Tenure {
     if (round == null) {
       return Turn.of(Outcome.OVER);
     }
-    AcquireRound.Decision decision = rules.decide(round, nowNanos, nowWallMicros);
-    return switch (decision) {
-      case WAIT -> Turn.of(Outcome.NOTHING);
+    Outcome outcome = rules.decide(round, nowNanos, nowWallMicros);
+    return switch (outcome) {
+      case NOTHING -> Turn.of(outcome);
       case HELD -> held(round, nowNanos, nowWallMicros);
-      case PROPOSE_HIGHER ->
+      case PROPOSED ->
           rules.mayFollow(round)
               ? propose(round.next(nowNanos, nowWallMicros))
-              : failed(decision, round);
+              : failed(Outcome.UNAVAILABLE, round);
       case CONTENDED ->
-          isUnlessHeld && rivals.mayBeSettledBy(quorum, round.pending())
+          isUnlessHeld && round.rivals().mayBeSettledBy(quorum, round.pending())
               ? Turn.of(Outcome.NOTHING)
-              : failed(decision, round);
-      default -> failed(decision, round);
+              : failed(outcome, round);
+      default -> failed(outcome, round);
     };
   }
 
   private Turn held(AcquireRound round, long nowNanos, long nowWallMicros) {
-    Turn turn = new Turn(Outcome.HELD, new Attempted(AcquireRound.Decision.HELD, round, rivals));
+    Turn turn = new Turn(Outcome.HELD, round);
     Deadline until = rules.heldUntil(round, nowNanos, nowWallMicros);
     lossTime = round.terms().lossTime(until);
     deadline = until;
@@ -385,10 +381,9 @@ public final class Tenure {
     return true;
   }
 
-  private Turn failed(AcquireRound.Decision decision, AcquireRound round) {
-    Attempted attempted = new Attempted(decision, round, rivals);
-    Turn turn = new Turn(Outcome.FAILED, attempted);
-    end(isFair && !attempted.keepsPlace()); // A8
+  private Turn failed(Outcome outcome, AcquireRound round) {
+    Turn turn = new Turn(outcome, round);
+    end(isFair && !round.keepsPlace()); // A8
     return turn;
   }
 
@@ -502,7 +497,6 @@ public final class Tenure {
     }
     phase = Phase.ENDED;
     acquire = null;
-    rivals = Rivals.NONE;
     endExtends();
     begun = 0;
     leaseToken = 0;

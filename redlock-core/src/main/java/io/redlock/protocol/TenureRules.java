@@ -59,7 +59,7 @@ public class TenureRules {
   }
 
   /** Returns what to do after an answer to a grant. */
-  protected AcquireRound.Decision decide(AcquireRound round, long nowNanos, long nowWallMicros) {
+  protected Turn.Outcome decide(AcquireRound round, long nowNanos, long nowWallMicros) {
     return round.decide(nowNanos, nowWallMicros);
   }
 

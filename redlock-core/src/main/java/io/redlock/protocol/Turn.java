@@ -5,20 +5,27 @@ import org.jspecify.annotations.Nullable;
 /**
  * The decision on a round.
  *
- * @param attempted the end of the attempt; null if it goes on, and for an extend
+ * @param attempted the last round of an attempt that has ended; null if it goes on, and for an
+ *     extend
  */
-public record Turn(Outcome outcome, @Nullable Attempted attempted) {
+public record Turn(Outcome outcome, @Nullable AcquireRound attempted) {
 
   /** The outcome of the round. */
   public enum Outcome {
-    /** It is not decided yet. */
+    /** It is not decided yet: a quorum is possible, or the reason of its failure is not settled. */
     NOTHING,
     /** A grant of a higher token is to be sent to all nodes. */
     PROPOSED,
-    /** The attempt succeeded. */
+    /** The attempt succeeded: a quorum granted in time. */
     HELD,
-    /** The attempt failed, and the owner has ended. */
-    FAILED,
+    /** It failed, and the owner has ended: nodes refused the token by their clocks. */
+    CLOCK_REFUSED,
+    /** It failed: others hold the resource on so many nodes that no quorum is left. */
+    CONTENDED,
+    /** It failed: too few nodes could say yes. */
+    UNAVAILABLE,
+    /** It failed: a quorum granted, but too late. */
+    TOO_SLOW,
     /** The extend succeeded. */
     EXTENDED,
     /** The extend has no certain result. */
@@ -31,30 +38,6 @@ public record Turn(Outcome outcome, @Nullable Attempted attempted) {
     OVER;
 
     private final Turn plain = new Turn(this, null);
-  }
-
-  /**
-   * The end of an attempt.
-   *
-   * @param decision the decision of its last round
-   * @param round that round
-   * @param rivals those in the way
-   */
-  public record Attempted(AcquireRound.Decision decision, AcquireRound round, Rivals rivals) {
-
-    /**
-     * Returns true if a fair caller that goes on keeps its tickets. Too slow, or without a quorum
-     * of nodes that may yet grant, it would only block waiters that could succeed.
-     */
-    public boolean keepsPlace() {
-      return decision != AcquireRound.Decision.TOO_SLOW
-          && round.reachedQuorum(rivals.endless()); // Q4
-    }
-
-    /** Returns true if it failed only because of others' leases and tickets. */
-    public boolean isBehindOthers() {
-      return decision == AcquireRound.Decision.CONTENDED && !round.wasGrantedAnywhere();
-    }
   }
 
   static Turn of(Outcome outcome) {

@@ -8,7 +8,6 @@ import org.jspecify.annotations.Nullable;
 public record TenureState(
     Phase phase,
     @Nullable AcquireRound acquire,
-    Rivals rivals,
     List<ExtendRound> extending,
     int begun,
     long token,
@@ -30,7 +29,6 @@ public record TenureState(
     return new TenureState(
         tenure.phase,
         tenure.acquire,
-        tenure.rivals,
         tenure.extending,
         tenure.begun,
         tenure.token,
@@ -58,7 +56,6 @@ public record TenureState(
   public void restore(Tenure tenure) {
     tenure.phase = phase;
     tenure.acquire = acquire;
-    tenure.rivals = rivals;
     tenure.extending = extending;
     tenure.begun = begun;
     tenure.token = token;

@@ -6,10 +6,8 @@ import io.redlock.Votes;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.driver.CallState.Rules;
 import io.redlock.protocol.AcquireRound;
-import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.protocol.LeaseTerms;
-import io.redlock.protocol.Rivals;
-import io.redlock.protocol.Turn.Attempted;
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
@@ -103,23 +101,20 @@ class CallStateTest {
     }
 
     private static AttemptEnd refusal(String why, long lifeMillis) {
-      Decision decision =
+      Outcome decision =
           switch (why) {
-            case "down" -> Decision.UNAVAILABLE;
-            case "slow" -> Decision.TOO_SLOW;
-            case "clock" -> Decision.CLOCK_REFUSED;
-            default -> Decision.CONTENDED;
+            case "down" -> Outcome.UNAVAILABLE;
+            case "slow" -> Outcome.TOO_SLOW;
+            case "clock" -> Outcome.CLOCK_REFUSED;
+            default -> Outcome.CONTENDED;
           };
       LeaseTerms terms = new LeaseTerms(Quorum.of(3), 10_000, 0, 0, 0);
       AcquireRound round = AcquireRound.first(terms, 1, 0, 0);
-      Rivals rivals = Rivals.NONE;
       for (int node = 0; node < 3; node++) {
-        NodeReply reply = reply(why, node);
-        round = round.answered(node, reply);
-        rivals = rivals.with(node, reply);
+        round = round.answered(node, reply(why, node));
       }
-      Attempted attempted = new Attempted(decision, round, rivals);
-      return new AttemptEnd(attempted, null, new Votes(List.of(), 2, Optional.empty()), lifeMillis);
+      Votes votes = new Votes(List.of(), 2, Optional.empty());
+      return new AttemptEnd(decision, round, null, votes, lifeMillis);
     }
 
     private static NodeReply reply(String why, int node) {

@@ -7,10 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.LeaseRequest;
 import io.redlock.Votes;
 import io.redlock.protocol.AcquireRound;
-import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.protocol.LeaseTerms;
-import io.redlock.protocol.Rivals;
-import io.redlock.protocol.Turn.Attempted;
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
@@ -34,10 +32,8 @@ class LocalQueuesTest {
   private static final List<String> NAMES = List.of("orders/42");
   private static final AttemptEnd REFUSAL =
       new AttemptEnd(
-          new Attempted(
-              Decision.UNAVAILABLE,
-              AcquireRound.first(new LeaseTerms(Quorum.of(3), 10_000, 0, 0, 0), 1, 0, 0),
-              Rivals.NONE),
+          Outcome.UNAVAILABLE,
+          AcquireRound.first(new LeaseTerms(Quorum.of(3), 10_000, 0, 0, 0), 1, 0, 0),
           null,
           new Votes(List.of(), 2, Optional.empty()),
           -1);

@@ -230,8 +230,8 @@ final class ServiceLife extends Scenes.Teller {
 
   private static String text(AttemptEnd end) {
     return end.decision()
-        + (end.attempted().isBehindOthers() ? ", behind others" : "")
-        + (end.attempted().keepsPlace() ? ", keeps its place" : "")
+        + (end.isBehindOthers() ? ", behind others" : "")
+        + (end.round().keepsPlace() ? ", keeps its place" : "")
         + (end.by() == By.UNKNOWN ? "" : ", by " + end.by())
         + (", for " + end.heldRemainingMillis() + " ms");
   }

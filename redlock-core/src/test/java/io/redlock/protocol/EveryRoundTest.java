@@ -74,27 +74,25 @@ class EveryRoundTest {
       return !isQuorum(answers, kind -> !isRefusal(kind));
     }
 
-    AcquireRound.Decision acquired(int number) {
+    Outcome acquired(int number) {
       if (isQuorum(ballot, Kind.GRANTED)) {
-        return AcquireRound.Decision.HELD;
+        return Outcome.HELD;
       }
       if (can(all -> isQuorum(all, Kind.GRANTED))) {
-        return AcquireRound.Decision.WAIT;
+        return Outcome.NOTHING;
       }
       if (number < AcquireRound.MAX_ROUNDS && can(all -> isQuorum(all, Kind.GRANTED, Kind.STALE))) {
-        return AcquireRound.Decision.PROPOSE_HIGHER;
+        return Outcome.PROPOSED;
       }
       boolean isRefused = has(Plain::isRefusal);
       if (isRefused && !can(all -> !isContended(all))) {
-        return AcquireRound.Decision.CONTENDED;
+        return Outcome.CONTENDED;
       }
       if (has(kind -> kind == Kind.CLOCK)
           && can(all -> isQuorum(all, Kind.GRANTED, Kind.STALE, Kind.CLOCK))) {
-        return AcquireRound.Decision.CLOCK_REFUSED;
+        return Outcome.CLOCK_REFUSED;
       }
-      return isRefused && can(this::isContended)
-          ? AcquireRound.Decision.WAIT
-          : AcquireRound.Decision.UNAVAILABLE;
+      return isRefused && can(this::isContended) ? Outcome.NOTHING : Outcome.UNAVAILABLE;
     }
 
     private boolean has(Predicate<Kind> which) {
@@ -141,7 +139,8 @@ class EveryRoundTest {
     Plain plain = new Plain(quorum, ballot);
     LeaseTerms terms = new LeaseTerms(quorum, 10_000, 102_000_000, 0, 0);
     for (int number = 1; number <= AcquireRound.MAX_ROUNDS; number++) {
-      AcquireRound round = new AcquireRound(terms, number, 1, START, WALL, 0, 0, ballot);
+      AcquireRound round =
+          new AcquireRound(terms, number, 1, START, WALL, 0, 0, ballot, Rivals.NONE);
       assertEquals(plain.acquired(number), round.decide(START, WALL), plain::toString);
     }
     Deadline current = Deadline.after(START, WALL, 3_000_000_000L);

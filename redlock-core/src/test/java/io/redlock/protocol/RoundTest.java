@@ -79,8 +79,7 @@ class RoundTest {
       Clocks now = now();
       List<@Nullable NodeReply> none = Arrays.asList(new NodeReply[quorum.nodes()]);
       return switch (kind) {
-        case "acquire" ->
-            new Acquiring(AcquireRound.first(terms, 100, now.nanos, now.wallMicros), Rivals.NONE);
+        case "acquire" -> new Acquiring(AcquireRound.first(terms, 100, now.nanos, now.wallMicros));
         case "extend" ->
             new Extending(
                 ExtendRound.begin(4, Purpose.CALLED, terms, now.nanos, now.wallMicros), current);
@@ -113,19 +112,18 @@ class RoundTest {
     return copy;
   }
 
-  private record Acquiring(AcquireRound round, Rivals rivals) implements Playing {
+  private record Acquiring(AcquireRound round) implements Playing {
 
     @Override
     public Playing answered(int node, String text) {
-      NodeReply reply = Told.reply(text);
-      return new Acquiring(round.answered(node, reply), rivals.with(node, reply));
+      return new Acquiring(round.answered(node, Told.reply(text)));
     }
 
     @Override
     public Playing after(String event, Clocks now) {
       return event.equals("timeout")
-          ? new Acquiring(round.timedOut(), rivals)
-          : new Acquiring(round.next(now.nanos, now.wallMicros), Rivals.NONE);
+          ? new Acquiring(round.timedOut())
+          : new Acquiring(round.next(now.nanos, now.wallMicros));
     }
 
     @Override
@@ -135,18 +133,19 @@ class RoundTest {
       if (round.highestSeen() > 0) {
         state.add("above " + round.highestSeen());
       }
-      AcquireRound.Decision decision = round.decide(now.nanos, now.wallMicros);
+      Turn.Outcome decision = round.decide(now.nanos, now.wallMicros);
       state.add(Told.word(decision));
-      if (decision == AcquireRound.Decision.HELD && round.firstToken(MOST) < round.token()) {
+      if (decision == Turn.Outcome.HELD && round.firstToken(MOST) < round.token()) {
         state.add("from T=" + round.firstToken(MOST) + " on");
       }
       if (round.wasGrantedAnywhere()) {
         state.add(
             round.rulesOutAnother() ? "no other quorum is left" : "another may have a quorum");
       }
-      if (round.reachedQuorum(0)) {
+      if (round.keepsPlace()) {
         state.add("a quorum is at work");
       }
+      Rivals rivals = round.rivals();
       if (rivals.remainingMillis() >= 0) {
         state.add("a key ends in " + rivals.remainingMillis() + "ms");
       }
@@ -157,6 +156,7 @@ class RoundTest {
     }
 
     private String holder(Quorum quorum) {
+      Rivals rivals = round.rivals();
       boolean isOpen = rivals.mayBeSettledBy(quorum, round.pending());
       return (rivals.isOne(quorum) ? "one holder" : isOpen ? "perhaps one holder" : "no holder")
           + (rivals.isSplit(quorum, true) ? ", split if nobody else can hold it" : "")

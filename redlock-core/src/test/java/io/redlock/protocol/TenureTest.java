@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.protocol.Tenure.Due;
-import io.redlock.protocol.Turn.Attempted;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeRequest.Grant;
@@ -279,11 +278,10 @@ class TenureTest {
     // What is told.
 
     private void tell(Turn turn) {
-      Attempted attempted = turn.attempted();
-      if (turn.outcome() == Outcome.FAILED && attempted != null) {
-        tell("failed " + Told.word(attempted.decision()));
+      AcquireRound attempted = turn.attempted();
+      if (turn.outcome() != Outcome.HELD && attempted != null) {
+        tell("failed " + Told.word(turn.outcome()));
         tell(attempted.keepsPlace() ? "keeps its place" : "leaves its place");
-        tell(attempted.isBehindOthers() ? List.of("behind others") : List.of());
         beginRelease();
       } else {
         tell(Told.word(turn.outcome()));

@@ -101,14 +101,14 @@ enum BrokenClient implements Scope.ClientRules {
     }
 
     @Override
-    protected AcquireRound.Decision decide(AcquireRound round, long nowNanos, long nowWallMicros) {
-      AcquireRound.Decision right = super.decide(round, nowNanos, nowWallMicros);
+    protected Outcome decide(AcquireRound round, long nowNanos, long nowWallMicros) {
+      Outcome right = super.decide(round, nowNanos, nowWallMicros);
       boolean isHalf = round.ballot().count(Ballot.GRANTED) >= round.ballot().nodes() / 2;
       boolean isInTime = round.deadline().remainingNanos(nowNanos, nowWallMicros) > 0;
       boolean isHeld =
-          isBroken(IGNORES_ELAPSED_TIME) && right == AcquireRound.Decision.TOO_SLOW
+          isBroken(IGNORES_ELAPSED_TIME) && right == Outcome.TOO_SLOW
               || isBroken(COUNTS_HALF) && isHalf && isInTime;
-      return isHeld ? AcquireRound.Decision.HELD : right;
+      return isHeld ? Outcome.HELD : right;
     }
 
     @Override
@@ -130,7 +130,8 @@ enum BrokenClient implements Scope.ClientRules {
     }
 
     private static AcquireRound above(AcquireRound round, long counter) {
-      return TenureColumns.with(round, round.highestSeen(), counter, round.ballot());
+      return TenureColumns.with(
+          round, round.highestSeen(), counter, round.ballot(), round.rivals());
     }
 
     @Override

@@ -13,6 +13,7 @@ import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.protocol.LeaseTerms;
+import io.redlock.protocol.Rivals;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -412,9 +413,9 @@ record ChangeWorld(
       AcquireRound full = with(scope, heard, ballot(scope, attempt));
       Attempt goesOn = new Attempt(its.phase, kept, null, null, its.tag, 0, its.floor, 0, 0);
       return switch (full.decide(nanos(), micros())) {
-        case WAIT -> with(attempt, goesOn, nodes);
+        case NOTHING -> with(attempt, goesOn, nodes);
         case HELD -> held(scope, attempt, full);
-        case PROPOSE_HIGHER ->
+        case PROPOSED ->
             full.number() < scope.rounds
                 ? with(attempt, goesOn, nodes)
                     .acquiring(scope, attempt, full.next(nanos(), micros()))
@@ -444,7 +445,11 @@ record ChangeWorld(
 
   private static AcquireRound with(ChangeScope scope, AcquireRound round, Ballot ballot) {
     return TenureColumns.with(
-        round, round.highestSeen(), scope.isPassing ? round.highestBefore() : 0, ballot);
+        round,
+        round.highestSeen(),
+        scope.isPassing ? round.highestBefore() : 0,
+        ballot,
+        Rivals.NONE);
   }
 
   private static Attempt holding(Attempt its, Deadline deadline) {

@@ -194,8 +194,7 @@ final class ClientSteps {
       case RENEWAL, CONFIRMATION -> extend(tenure.next(due, now.nanos, now.wallMicros));
       case END -> end();
       case RELEASE ->
-          releasing(
-              Outcome.FAILED, tenure.beginRelease(now.nanos), TenureState.of(tenure).isLast());
+          releasing(Outcome.OVER, tenure.beginRelease(now.nanos), TenureState.of(tenure).isLast());
       case REPEAT -> releasing(Outcome.NOTHING, tenure.repeated(), false);
       case GIVING_UP -> {
         tenure.giveUp();
@@ -215,7 +214,7 @@ final class ClientSteps {
 
   private Step step(Turn turn) {
     if (turn.outcome() == Outcome.HELD && scope.isRenewed()) {
-      AcquireRound round = Objects.requireNonNull(turn.attempted()).round();
+      AcquireRound round = Objects.requireNonNull(turn.attempted());
       tenure.renew(round.terms(), scope.heldUntil(), round.startNanos());
     }
     return switch (turn.outcome()) {
@@ -223,9 +222,9 @@ final class ClientSteps {
       case HELD ->
           releasing(
               Outcome.HELD,
-              rules.releasedWhenHeld(Objects.requireNonNull(turn.attempted()).round()),
+              rules.releasedWhenHeld(Objects.requireNonNull(turn.attempted())),
               false);
-      case FAILED -> due();
+      case CLOCK_REFUSED, CONTENDED, UNAVAILABLE, TOO_SLOW -> due();
       case EXTENDED -> new Step(TenureState.of(tenure), Outcome.EXTENDED, null, 0, 0, false);
       case NOTHING, UNKNOWN, REFUSED, EXPIRED, OVER -> nothing();
     };
@@ -446,7 +445,7 @@ final class ClientSteps {
       }
       world.links[node][attempt] = catalog.links.of(link);
     }
-    if (outcome == Outcome.FAILED && scope.isFair(attempt) && !place.stands()) {
+    if (outcome == Outcome.OVER && scope.isFair(attempt) && !place.stands()) {
       places.withdraw(world, attempt, rules.withdrawsFrom(turn.targets()));
     }
     world.headers[attempt] =
@@ -454,7 +453,7 @@ final class ClientSteps {
     if (outcome == Outcome.HELD) {
       overtakeOthers(world, attempt);
     }
-    boolean waitsNoLonger = outcome == Outcome.HELD || outcome == Outcome.FAILED && !place.stands();
+    boolean waitsNoLonger = outcome == Outcome.HELD || outcome == Outcome.OVER && !place.stands();
     if (scope.isFair(attempt) && waitsNoLonger) {
       places.isPassedByNobody(world, scope.waiter(attempt));
     }
@@ -510,7 +509,7 @@ final class ClientSteps {
       }
       case HELD -> old.with(kept, claim.acquired(client.leaseToken()));
       case EXTENDED -> old.with(kept, claim.extended());
-      case FAILED -> old.timeless(kept, claim.over(false, 0));
+      case OVER -> old.timeless(kept, claim.over(false, 0));
       default -> {
         long offered = TenureColumns.isUndecided(client) ? claim.offeredNanos() : 0;
         yield old.with(kept, claim.asking(claim.floor(), offered));

@@ -90,7 +90,7 @@ final class PlaceSteps {
     if (turn.send() instanceof NodeRequest.Grant grant) {
       return Requests.with(grant, "ticket", ticket(attempt, place.micros(), grant.token()));
     }
-    boolean leaves = turn.outcome() == Outcome.FAILED ? turn.leaves() : !place.stands();
+    boolean leaves = turn.outcome() == Outcome.OVER ? turn.leaves() : !place.stands();
     return turn.send() instanceof NodeRequest.Release release && leaves && place.micros() != 0
         ? Requests.with(release, "last", true, "ticket", place(attempt, place.micros()))
         : turn.send();
@@ -104,7 +104,7 @@ final class PlaceSteps {
       return switch (turn.outcome()) {
         case PROPOSED ->
             scope.isFair() ? place.behind(notToBePassed(world, attempt, Long.MAX_VALUE)) : place;
-        case HELD, FAILED -> place.behind(0);
+        case HELD, OVER -> place.behind(0);
         default -> place;
       };
     }
@@ -114,7 +114,7 @@ final class PlaceSteps {
     }
     return switch (turn.outcome()) {
       case HELD -> place.behind(0);
-      case FAILED -> new Place(place.micros(), !turn.leaves(), 0);
+      case OVER -> new Place(place.micros(), !turn.leaves(), 0);
       default -> place;
     };
   }

@@ -55,7 +55,6 @@ final class TenureColumns {
     return new TenureState(
         phase,
         null,
-        Rivals.NONE,
         List.of(),
         0,
         0,
@@ -201,7 +200,6 @@ final class TenureColumns {
     return new TenureState(
         state.phase(),
         acquire,
-        new Rivals(state.rivals().named(), -1, state.rivals().endless()), // no rule needs the time
         extending,
         state.begun(),
         state.token(),
@@ -220,11 +218,14 @@ final class TenureColumns {
   }
 
   private static AcquireRound with(AcquireRound round, Ballot ballot) {
-    return with(round, round.highestSeen(), round.highestBefore(), ballot);
+    Rivals rivals = round.rivals();
+    Rivals timeless = new Rivals(rivals.named(), -1, rivals.endless()); // no rule needs the time
+    return with(round, round.highestSeen(), round.highestBefore(), ballot, timeless);
   }
 
-  /** Returns the round with other counters and answers. */
-  static AcquireRound with(AcquireRound round, long seen, long before, Ballot ballot) {
+  /** Returns the round with other counters, answers and rivals. */
+  static AcquireRound with(
+      AcquireRound round, long seen, long before, Ballot ballot, Rivals rivals) {
     return new AcquireRound(
         round.terms(),
         round.number(),
@@ -233,7 +234,8 @@ final class TenureColumns {
         round.startWallMicros(),
         seen,
         before,
-        ballot);
+        ballot,
+        rivals);
   }
 
   private static ExtendRound with(ExtendRound round, Ballot ballot) {
