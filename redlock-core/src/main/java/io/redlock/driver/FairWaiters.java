@@ -1,11 +1,11 @@
 package io.redlock.driver;
 
-import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The fair calls of one lock service: numbers them, and passes wake-ups on to them. A call takes
@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 final class FairWaiters {
 
   private final Supplier<String> ids;
-  private final Map<Long, IntConsumer> waiting = new TreeMap<>(); // guarded by this
-  private volatile @Nullable String client; // written under this; drawn for the first call
-  private long numbers; // guarded by this
+  private final Map<Long, IntConsumer> waiting = new ConcurrentSkipListMap<>();
+  private final AtomicReference<String> client = new AtomicReference<>(); // drawn for a first call
+  private final AtomicLong numbers = new AtomicLong();
 
   FairWaiters(Supplier<String> ids) {
     this.ids = ids;
@@ -24,41 +24,28 @@ final class FairWaiters {
 
   /** Returns a place for a call. If it waits, wake-ups are passed on to it until it leaves. */
   QueuePlace enter(boolean waits, boolean isShared, IntConsumer call) {
-    String known = client;
-    String drawn = known == null ? ids.get() : known; // which may block
-    synchronized (this) {
-      if (client == null) {
-        client = drawn;
-      }
-      QueuePlace place = new QueuePlace(client, ++numbers, waits, isShared); // Q8
-      if (waits) {
-        waiting.put(place.number(), call);
-      }
-      return place;
+    if (client.get() == null) {
+      client.compareAndSet(null, ids.get()); // which may block
     }
+    QueuePlace place =
+        new QueuePlace(client.get(), numbers.incrementAndGet(), waits, isShared); // Q8
+    if (waits) {
+      waiting.put(place.number(), call);
+    }
+    return place;
   }
 
-  synchronized void leave(QueuePlace place) {
+  void leave(QueuePlace place) {
     waiting.remove(place.number());
   }
 
   /** Passes on that a waiter is first in a node's queue of a free name. */
   void woken(long number, int node) {
-    IntConsumer call;
-    synchronized (this) {
-      call = waiting.get(number);
-    }
-    if (call != null) {
-      call.accept(node);
-    }
+    waiting.getOrDefault(number, none -> {}).accept(node);
   }
 
   /** Wakes all, since any may have missed a wake-up before the node's began to arrive. */
   void listening(int node) {
-    List<IntConsumer> all;
-    synchronized (this) {
-      all = List.copyOf(waiting.values());
-    }
-    all.forEach(call -> call.accept(node));
+    waiting.values().forEach(call -> call.accept(node));
   }
 }
