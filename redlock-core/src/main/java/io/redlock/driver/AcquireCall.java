@@ -573,7 +573,6 @@ final class AcquireCall extends LocalQueue.Waiter {
           listeners,
           resources,
           token,
-          round.token(),
           round.terms(),
           new Deadline(round.startNanos(), round.startWallMicros()));
     }

@@ -35,7 +35,6 @@ final class HeldLease extends Owner.Held {
   private final LeaseRequest request;
   private final Set<String> resources; // what it holds, of what the request names
   private final long token;
-  private final long ownerToken; // on the nodes
   final long startNanos;
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
   private boolean holdsUp = true; // used by the reports of its end only
@@ -55,7 +54,6 @@ final class HeldLease extends Owner.Held {
       Listeners listeners,
       Set<String> resources,
       long token,
-      long ownerToken,
       LeaseTerms terms,
       Deadline since) {
     super(owner, listeners);
@@ -63,7 +61,6 @@ final class HeldLease extends Owner.Held {
     this.request = request;
     this.resources = resources;
     this.token = token;
-    this.ownerToken = ownerToken;
     this.terms = terms;
     this.since = since;
     this.startNanos = context.ticker.monotonicNanos();
@@ -88,7 +85,7 @@ final class HeldLease extends Owner.Held {
     Deadline now = new Deadline(context.ticker.monotonicNanos(), context.ticker.wallMicros());
     Set<String> all = call.resources();
     HeldLease next =
-        new HeldLease(owner, call, itsListeners, all, token + 1, ownerToken, itsTerms, now);
+        new HeldLease(owner, call, itsListeners, all, token + 1, itsTerms, now);
     next.queue = queue;
     return next;
   }
@@ -161,7 +158,7 @@ final class HeldLease extends Owner.Held {
         new Status(
             resources,
             token,
-            ownerToken,
+            owner.tenure.token(),
             Duration.ofNanos(nowNanos - startNanos),
             Duration.ofNanos(leftNanos),
             isShared(),
@@ -398,7 +395,7 @@ final class HeldLease extends Owner.Held {
     return (isShared() ? "shared lease on " : "lease on ")
         + Brief.names(resources)
         + ", "
-        + tokens(token, ownerToken);
+        + tokens(token, owner.tenure.token());
   }
 
   private static String tokens(long token, long mastersToken) {

@@ -574,7 +574,7 @@ public final class Tenure {
     return phase;
   }
 
-  /** Returns the highest token that it has proposed. */
+  /** Returns the highest token that it has proposed; it changes no more once it holds a lease. */
   public long token() {
     return token;
   }
