@@ -296,16 +296,14 @@ final class HeldLease extends Owner.Held {
   @Override
   public CompletionStage<LeaseEnd> ended() {
     Callbacks.Handover<LeaseEnd> asked;
-    LeaseEnd how = null;
+    boolean isFirst;
     synchronized (owner) {
-      if (ended == null) {
-        ended = context.callbacks.handover();
-        how = isTold ? ending() : null;
-      }
-      asked = ended;
+      isFirst = ended == null;
+      asked = ended == null ? context.callbacks.handover() : ended;
+      ended = asked;
     }
-    if (how != null) {
-      asked.pass(how, null);
+    if (isFirst) {
+      watch(how -> asked.pass(how, null));
     }
     return asked.future.minimalCompletionStage();
   }
@@ -328,28 +326,23 @@ final class HeldLease extends Owner.Held {
 
   private void reportToAll() {
     LeaseEnd how = Objects.requireNonNull(ending());
-    Callbacks.Handover<LeaseEnd> awaited;
     Consumer<LeaseEnd> watching;
     synchronized (owner) {
       if (isTold) {
         return;
       }
       isTold = true;
-      awaited = ended;
       watching = watcher;
     }
     try {
       watching.accept(how);
     } finally {
-      report(how, awaited);
+      report(how);
     }
   }
 
-  private void report(LeaseEnd how, Callbacks.@Nullable Handover<LeaseEnd> awaited) {
+  private void report(LeaseEnd how) {
     long heldNanos = context.ticker.monotonicNanos() - startNanos;
-    if (awaited != null) {
-      awaited.pass(how, null);
-    }
     listeners.reportEnd(how, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
     if (how.lost()) {
       Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
@@ -357,14 +350,14 @@ final class HeldLease extends Owner.Held {
   }
 
   /**
-   * Has the end passed to code of the library, on the thread that ends the lease: now, if it has
-   * ended. The watcher must neither block nor throw.
+   * Has the end passed to code of the library, on the thread that ends the lease: now, if that was
+   * told. The watcher must neither block nor throw.
    */
   void watch(Consumer<LeaseEnd> code) {
     LeaseEnd how;
     synchronized (owner) {
-      how = ending();
-      watcher = how == null ? code : watcher;
+      how = isTold ? ending() : null;
+      watcher = watcher.andThen(code);
     }
     if (how != null) {
       code.accept(how);
