@@ -4,7 +4,6 @@ import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
 import io.redlock.Votes.NodeVote;
-import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.TenureRules;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LockNode;
@@ -59,7 +58,6 @@ final class ServiceContext {
     this.settings = settings;
     this.rules =
         new TenureRules(
-            AcquireRound.MAX_ROUNDS,
             new TenureRules.Surroundings(
                 settings.nodeTimeoutNanos(),
                 settings.skewMicros() * 1_000,

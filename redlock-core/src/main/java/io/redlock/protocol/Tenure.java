@@ -337,10 +337,7 @@ public final class Tenure {
     return switch (outcome) {
       case NOTHING -> Turn.of(outcome);
       case HELD -> held(round, nowNanos, nowWallMicros);
-      case PROPOSED ->
-          rules.mayFollow(round)
-              ? propose(round.next(nowNanos, nowWallMicros))
-              : failed(Outcome.UNAVAILABLE, round);
+      case PROPOSED -> propose(round.next(nowNanos, nowWallMicros));
       case CONTENDED ->
           isUnlessHeld && round.rivals().mayBeSettledBy(quorum, round.pending())
               ? Turn.of(Outcome.NOTHING)

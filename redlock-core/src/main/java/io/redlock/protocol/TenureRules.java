@@ -30,17 +30,11 @@ public class TenureRules {
   private static final long FIRST_REPEAT_NANOS = 10_000_000;
   private static final long MARGIN_NANOS = 1_000_000_000;
 
-  private final int maxRounds;
   private final Surroundings surroundings;
 
-  /** Creates rules with at most so many rounds in an attempt. */
-  public TenureRules(int maxRounds, Surroundings surroundings) {
-    this.maxRounds = maxRounds;
+  /** Creates the rules of clients for which these facts hold. */
+  public TenureRules(Surroundings surroundings) {
     this.surroundings = surroundings;
-  }
-
-  final boolean mayFollow(AcquireRound round) {
-    return round.number() < maxRounds; // A5
   }
 
   /** Returns the counter that the round's token succeeds. */

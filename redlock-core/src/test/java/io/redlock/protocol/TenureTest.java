@@ -59,7 +59,6 @@ class TenureTest {
     private static final long TTL_NANOS = 10_000_000_000L;
     private static final long NEVER = Long.MAX_VALUE;
 
-    private int maxRounds = AcquireRound.MAX_ROUNDS;
     private boolean isFair;
     private boolean isUnlessHeld;
     private boolean isShared;
@@ -74,7 +73,6 @@ class TenureTest {
     private Tenure tenure() {
       TenureRules rules =
           new TenureRules(
-              maxRounds,
               new TenureRules.Surroundings(
                   50_000_000,
                   7,
@@ -113,7 +111,6 @@ class TenureTest {
         case "unless-held" -> isUnlessHeld = true;
         case "reader" -> isShared = true;
         case "passing" -> mayPass = true;
-        case "rounds" -> maxRounds = Integer.parseInt(rest);
         case "memory-is" -> isMemoryShort = rest.equals("short");
         case "at" -> nowNanos = Told.nanos(rest);
         case "wall-ahead" -> aheadNanos = Told.nanos(rest);

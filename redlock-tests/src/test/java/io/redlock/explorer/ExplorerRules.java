@@ -3,6 +3,7 @@ package io.redlock.explorer;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.TenureRules;
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeRequest.Ticket;
 
 /**
@@ -21,7 +22,6 @@ class ExplorerRules extends TenureRules {
 
   ExplorerRules(Scope scope) {
     super(
-        scope.rounds,
         new Surroundings(
             scope.isDriven ? scope.nanos(1) / 2 : 0,
             0,
@@ -61,6 +61,13 @@ class ExplorerRules extends TenureRules {
   /** Returns the ticket of a waiter that came at the given time. */
   static Ticket place(int waiter, boolean isShared, long micros) {
     return new Ticket(String.valueOf(waiter), 1, micros, TICKET_MILLIS, isShared);
+  }
+
+  @Override
+  protected Outcome decide(AcquireRound round, long nowNanos, long nowWallMicros) {
+    Outcome decision = super.decide(round, nowNanos, nowWallMicros);
+    boolean isLast = round.number() >= scope.rounds;
+    return isLast && decision == Outcome.PROPOSED ? Outcome.UNAVAILABLE : decision;
   }
 
   @Override
