@@ -58,7 +58,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   // Guarded by this, as what follows.
   private volatile @Nullable Held lease; // written under this; the last to which it was passed
   private boolean isReporting;
-  private volatile @Nullable Deadline lossTime; // written under this; of its lease
   private int resets; // nodes that were reset since it entered, as bits
 
   private final @Nullable Pending[] pending; // of the release; used by its own steps only
@@ -164,7 +163,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   void hold(Held held, long nowNanos) {
     assert Thread.holdsLock(this);
     lease = held;
-    lossTime = tenure.lossTime();
     if (tenure.phase() != Phase.HOLDING) {
       held.ends(RELEASED);
     }
@@ -190,7 +188,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
 
   /** Returns the time until its lease is lost, if it is not extended; 0 or less if it is now. */
   long remainingNanos() {
-    Deadline lost = lossTime;
+    Deadline lost = tenure.lossTime();
     return lost == null
         ? 0
         : lost.remainingNanos(context.ticker.monotonicNanos(), context.ticker.wallMicros());
@@ -554,8 +552,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
 
     @Override
     void decided(Turn decision) {
-      Deadline lost = tenure.lossTime();
-      lossTime = lost == null ? lossTime : lost;
       if (decision.outcome() == Outcome.EXPIRED) {
         ends(TOO_LATE);
       } else if (decision.outcome() == Outcome.REFUSED) {

@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An event changes the state; {@link #due} says what the state demands, and changes nothing. An
  * answer is recorded at once; the round is decided by {@link #decide}, which needs the time. What
- * finds no memory has changed nothing. Mutable, and guarded by its user.
+ * finds no memory has changed nothing. Mutable, and guarded by its user; only {@link #lossTime} may
+ * be read without that.
  */
 public final class Tenure {
 
@@ -84,7 +85,7 @@ public final class Tenure {
   long reported; // the highest counter that a token was to exceed
   long longestTtlMillis; // the longest life of keys that was asked for
   @Nullable Deadline deadline; // the end of the lease
-  @Nullable Deadline lossTime; // when the lease is lost if it is not extended
+  volatile @Nullable Deadline lossTime; // when the lease is lost if it is not extended
   Footprint footprint = Footprint.NONE; // where keys may be
   long unanswered; // the number of requests that each node has not answered, four bits each
   boolean isLast; // true if no request of the caller follows the release, once that is due
