@@ -31,8 +31,7 @@ final class NameChoice {
   private final List<Integer> order = new ArrayList<>();
   private final Name[] names;
   private final long[] freeAtNanos;
-  private int current = -1;
-  private boolean looksFirst;
+  private int current = -1; // before the first try
   private int lookedAt = FIRST_LOOKED_AT;
   private int plan = -1; // of the pass
   private long beganNanos;
@@ -61,7 +60,6 @@ final class NameChoice {
     }
     plan = planned;
     beganNanos = nowNanos;
-    looksFirst = current >= 0;
     for (int name = 0; name < names.length; name++) {
       names[name] = Name.UNKNOWN;
       freeAtNanos[name] = UNKNOWN_END;
@@ -76,12 +74,11 @@ final class NameChoice {
 
   /** Returns true if the names of {@link #keysToLookAt} are to be looked at next. */
   boolean looks() {
-    return looksFirst && first(Name.FREE) < 0 && toLookAt().size() > 1;
+    return current >= 0 && first(Name.FREE) < 0 && toLookAt().size() > 1;
   }
 
   void choose() {
     current = next();
-    looksFirst = true;
   }
 
   /** Returns the name to try next; −1 if all have been found taken. */

@@ -28,16 +28,14 @@ final class Poll extends Agenda.Item implements LockNode.ReplyHandler {
   private final CompletableFuture<List<Answer>> result = new CompletableFuture<>();
   private final @Nullable Pending[] pending; // guarded by this
   private final @Nullable Answer[] answers; // guarded by this
-  private int open; // guarded by this; nodes that have not answered
 
   private Poll(ServiceContext context, Predicate<List<@Nullable NodeReply>> isEnough) {
     super(context.agenda);
     this.context = context;
     this.isEnough = isEnough;
     this.startNanos = context.ticker.monotonicNanos();
-    this.open = context.nodes.size();
-    this.pending = new Pending[open];
-    this.answers = new Answer[open];
+    this.pending = new Pending[context.nodes.size()];
+    this.answers = new Answer[pending.length];
   }
 
   /**
@@ -69,7 +67,8 @@ final class Poll extends Agenda.Item implements LockNode.ReplyHandler {
   public void onReply(int node, NodeReply reply) {
     synchronized (this) {
       take(node, reply);
-      if (open > 0 && !isEnough.test(replies(Arrays.asList(answers)))) {
+      List<@Nullable Answer> all = Arrays.asList(answers);
+      if (all.contains(null) && !isEnough.test(replies(all))) {
         return;
       }
     }
@@ -88,7 +87,6 @@ final class Poll extends Agenda.Item implements LockNode.ReplyHandler {
     if (answers[node] == null) {
       Duration took = Duration.ofNanos(context.ticker.monotonicNanos() - startNanos);
       answers[node] = new Answer(context.nodes.get(node).name(), reply, took);
-      open--;
     }
   }
 
