@@ -84,8 +84,7 @@ final class HeldLease extends Owner.Held {
     }
     Deadline now = new Deadline(context.ticker.monotonicNanos(), context.ticker.wallMicros());
     Set<String> all = call.resources();
-    HeldLease next =
-        new HeldLease(owner, call, itsListeners, all, token + 1, itsTerms, now);
+    HeldLease next = new HeldLease(owner, call, itsListeners, all, token + 1, itsTerms, now);
     next.queue = queue;
     return next;
   }

@@ -9,6 +9,7 @@ import io.redlock.ReleaseResult;
 import io.redlock.Votes;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
+import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
@@ -271,7 +272,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     boolean isHeld;
     synchronized (this) {
       isHeld = tenure.phase() == Phase.HOLDING && held == lease;
-      ExtendRound next = tenure.next(terms, nowNanos, nowWallMicros);
+      ExtendRound next = tenure.next(Purpose.CALLED, terms, nowNanos, nowWallMicros);
       extension = isHeld ? begin(held, next, micros) : new Extension(held, next, micros);
     }
     if (isHeld) {

@@ -171,11 +171,6 @@ public final class Tenure {
 
   // Extend.
 
-  /** Returns an extend for the holder, which has not begun. The clocks were read before. */
-  public ExtendRound next(LeaseTerms terms, long nowNanos, long nowWallMicros) {
-    return next(Purpose.CALLED, terms, nowNanos, nowWallMicros);
-  }
-
   /** Returns the extend that is due, which has not begun. The clocks were read before. */
   public ExtendRound next(Due due, long nowNanos, long nowWallMicros) {
     if (due == Due.RENEWAL) {
@@ -186,7 +181,8 @@ public final class Tenure {
     return next(Purpose.CONFIRMED, rules.confirming(leftNanos), nowNanos, nowWallMicros);
   }
 
-  private ExtendRound next(Purpose purpose, LeaseTerms terms, long nowNanos, long nowWallMicros) {
+  /** Returns an extend with this purpose, which has not begun. The clocks were read before. */
+  public ExtendRound next(Purpose purpose, LeaseTerms terms, long nowNanos, long nowWallMicros) {
     int tag = AcquireRound.MAX_ROUNDS + begun + 1;
     return ExtendRound.begin(tag, purpose, terms, nowNanos, nowWallMicros); // E4
   }
@@ -471,14 +467,12 @@ public final class Tenure {
 
   // The end.
 
-  /** Loses the lease: the keys stay until its deadline. Returns false if it had ended before. */
-  public boolean lose() {
-    if (phase != Phase.HOLDING) {
-      return false; // L1
+  /** Loses the lease, unless it has ended: the keys stay until its deadline. */
+  public void lose() {
+    if (phase == Phase.HOLDING) { // L1
+      phase = Phase.LOST; // R4
+      endExtends();
     }
-    phase = Phase.LOST; // R4
-    endExtends();
-    return true;
   }
 
   /**

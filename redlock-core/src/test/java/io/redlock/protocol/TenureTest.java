@@ -3,6 +3,7 @@ package io.redlock.protocol;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.protocol.Tenure.Due;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.scenes.Scenes;
@@ -121,11 +122,11 @@ class TenureTest {
         case "decide" -> tell(tenure.decide(tag(rest), nowNanos, wallMicros()));
         case "timeout" -> tenure.timedOut(rest.equals("release") ? Tenure.RELEASE_TAG : tag(rest));
         case "extend" -> {
-          extend(tenure.next(terms(ttlNanos(rest)), nowNanos, wallMicros()));
+          extend(tenure.next(Purpose.CALLED, terms(ttlNanos(rest)), nowNanos, wallMicros()));
           handed("abc");
         }
         case "extend-unhanded" ->
-            extend(tenure.next(terms(ttlNanos(rest)), nowNanos, wallMicros()));
+            extend(tenure.next(Purpose.CALLED, terms(ttlNanos(rest)), nowNanos, wallMicros()));
         case "failed" -> tenure.failed(tag(rest), nowNanos);
         case "counts" ->
             tell(TenureState.counts(tenure, tag(rest)) ? "it counts" : "it does not count");
@@ -135,7 +136,7 @@ class TenureTest {
         case "reset" -> tenure.reset(1 << Told.nodes(rest).get(0), nowNanos);
         case "due" -> due();
         case "next" -> next();
-        case "lose" -> tell(tenure.lose() ? "it is lost now" : "it was not held");
+        case "lose" -> tenure.lose();
         case "end" -> {
           tell(tenure.end(!rest.equals("and-go-on")) ? "ended" : "nothing");
           beginRelease();

@@ -9,6 +9,7 @@ import io.redlock.explorer.Catalog.Place;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Ballot;
 import io.redlock.protocol.ExtendRound;
+import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Due;
@@ -318,7 +319,10 @@ final class ClientSteps {
 
   void extend(ExplorerWorld world, int attempt, int ticks) {
     open(world, attempt);
-    take(world, attempt, extend(tenure.next(scope.terms(ticks), now.nanos, now.wallMicros)));
+    take(
+        world,
+        attempt,
+        extend(tenure.next(Purpose.CALLED, scope.terms(ticks), now.nanos, now.wallMicros)));
   }
 
   /** Passes the lease on to a next caller; returns false if that cannot be. */
