@@ -555,9 +555,7 @@ final class AcquireCall extends LocalQueue.Waiter {
         lease = lease(attempted);
         lease.enter();
       }
-      AttemptEnd end =
-          new AttemptEnd(
-              decision.outcome(), attempted, lease, votes(), attempted.rivals().remainingMillis());
+      AttemptEnd end = new AttemptEnd(decision.outcome(), attempted, lease, votes());
       Log.LOG.debug("{}: {}", owner, end.decision());
       return () -> attempted(end);
     }
@@ -619,36 +617,28 @@ final class AcquireCall extends LocalQueue.Waiter {
     synchronized (this) {
       running = null;
       lastRefusal = outcome;
-      if (!triesAnother(outcome)) {
+      NameChoice tried = outcome.isRefused() ? choice : null;
+      if (tried != null) {
+        tried.refused(outcome.round().rivals().remainingMillis(), context.ticker.monotonicNanos());
+      }
+      if (tried == null || tried.isOver(context.ticker.monotonicNanos())) {
         refused(outcome);
       }
     }
     drain();
   }
 
-  /** Returns true if an attempt for another name follows. */
-  private boolean triesAnother(AttemptEnd outcome) {
+  private void refused(AttemptEnd outcome) {
     assert Thread.holdsLock(this);
-    if (state.phase() != Phase.ASKS || choice == null || !outcome.isRefused()) {
-      return false;
-    }
-    long nowNanos = context.ticker.monotonicNanos();
-    choice.refused(outcome.heldRemainingMillis(), nowNanos);
-    return !choice.isOver(nowNanos);
-  }
-
-  private void refused(AttemptEnd failed) {
-    assert Thread.holdsLock(this);
-    AttemptEnd outcome =
-        choice == null
-            ? failed
-            : failed.remaining(choice.remainingMillis(context.ticker.monotonicNanos()));
     if (isQueued()) {
       context.queues.refused(this, outcome);
     }
-    lastRefusal = outcome;
     failures[outcome.cause().ordinal()]++;
-    CallState next = state.refused(outcome, leftNanos());
+    long heldMillis =
+        choice == null
+            ? outcome.round().rivals().remainingMillis()
+            : choice.remainingMillis(context.ticker.monotonicNanos());
+    CallState next = state.refused(outcome, heldMillis, leftNanos());
     if (next.clockLearned() && !state.clockLearned() && place != null) {
       place.restart();
     }

@@ -17,8 +17,7 @@ record AttemptEnd(
     Outcome decision,
     AcquireRound round,
     @Nullable Lease lease, // null unless it succeeded
-    Votes votes,
-    long heldRemainingMillis) { // the shortest of a refusing node's holder or first ticket, or −1
+    Votes votes) {
 
   /** Returns who was in the way, as far as the answers tell. */
   By by() {
@@ -28,11 +27,6 @@ record AttemptEnd(
       return By.HOLDER;
     }
     return rivals.isSplit(quorum, round.rulesOutAnother()) ? By.SPLIT : By.UNKNOWN;
-  }
-
-  /** Returns the same end, with another time after which an attempt may succeed. */
-  AttemptEnd remaining(long remainingMillis) {
-    return new AttemptEnd(decision, round, lease, votes, remainingMillis);
   }
 
   /** Returns true if a node refused the name: another may be free. */
@@ -61,12 +55,12 @@ record AttemptEnd(
     };
   }
 
+  /** Returns why it failed. */
   Cause cause() {
-    return switch (outcome()) {
-      case ACQUIRED -> throw new IllegalStateException("it succeeded");
+    return switch (decision) {
       case CONTENDED -> by() == By.SPLIT ? Cause.SPLIT : Cause.HELD;
-      case UNAVAILABLE -> Cause.UNAVAILABLE;
       case TOO_SLOW -> Cause.TOO_SLOW;
+      default -> Cause.UNAVAILABLE;
     };
   }
 

@@ -99,10 +99,11 @@ record CallState(
    * Returns the value after a failed attempt: the call asks again at once, pauses, ponders or gives
    * up.
    *
+   * @param heldMillis the shortest life that is left of a holder's key or first ticket, or −1
    * @param leftNanos zero or less if the wait is over; then there is one more attempt only if nodes
    *     have just refused a token by their clocks
    */
-  CallState refused(AttemptEnd outcome, long leftNanos) {
+  CallState refused(AttemptEnd outcome, long heldMillis, long leftNanos) {
     if (phase != Phase.ASKS) {
       return this;
     }
@@ -118,7 +119,7 @@ record CallState(
     boolean keepsPlace = rules.isFair && outcome.round().keepsPlace();
     boolean isHinted = keepsPlace && wokenBy != 0;
     long longestNanos = isHinted ? WAKE_PATIENCE_NANOS : Long.MAX_VALUE;
-    longestNanos = Math.min(longestNanos, lifeNanos(outcome.heldRemainingMillis()));
+    longestNanos = Math.min(longestNanos, lifeNanos(heldMillis));
     if (keepsPlace && outcome.isBehindOthers()) {
       // It will be woken; until then it only keeps its tickets alive.
       longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(QueuePlace.LIFE_NANOS));

@@ -76,7 +76,7 @@ class CallStateTest {
         case "woken" ->
             state.woken(
                 1 << Integer.parseInt(first), !words.contains("without-tickets"), leftNanos);
-        case "refused" -> state.refused(refusal(first, lifeMillis(words)), leftNanos);
+        case "refused" -> state.refused(refusal(first), lifeMillis(words), leftNanos);
         case "paused" -> state.paused(plan, nanos(first), leftNanos);
         case "due" -> state.due(mayAsk, leftNanos);
         case "ended" -> state.over();
@@ -87,7 +87,7 @@ class CallStateTest {
     /** Returns a call in this phase. */
     private static CallState in(Phase phase, String rules) {
       CallState asks = begin(rules).joined(true, LEFT_NANOS);
-      CallState ponders = asks.refused(refusal("held", -1), LEFT_NANOS);
+      CallState ponders = asks.refused(refusal("held"), -1, LEFT_NANOS);
       CallState call =
           switch (phase) {
             case QUEUED -> begin(rules).joined(false, LEFT_NANOS);
@@ -100,7 +100,7 @@ class CallStateTest {
       return call;
     }
 
-    private static AttemptEnd refusal(String why, long lifeMillis) {
+    private static AttemptEnd refusal(String why) {
       Outcome decision =
           switch (why) {
             case "down" -> Outcome.UNAVAILABLE;
@@ -114,7 +114,7 @@ class CallStateTest {
         round = round.answered(node, reply(why, node));
       }
       Votes votes = new Votes(List.of(), 2, Optional.empty());
-      return new AttemptEnd(decision, round, null, votes, lifeMillis);
+      return new AttemptEnd(decision, round, null, votes);
     }
 
     private static NodeReply reply(String why, int node) {

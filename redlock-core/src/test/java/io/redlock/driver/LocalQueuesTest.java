@@ -35,8 +35,7 @@ class LocalQueuesTest {
           Outcome.UNAVAILABLE,
           AcquireRound.first(new LeaseTerms(Quorum.of(3), 10_000, 0, 0, 0), 1, 0, 0),
           null,
-          new Votes(List.of(), 2, Optional.empty()),
-          -1);
+          new Votes(List.of(), 2, Optional.empty()));
 
   private final LocalQueues queues = new LocalQueues();
 

@@ -233,7 +233,7 @@ final class ServiceLife extends Scenes.Teller {
         + (end.isBehindOthers() ? ", behind others" : "")
         + (end.round().keepsPlace() ? ", keeps its place" : "")
         + (end.by() == By.UNKNOWN ? "" : ", by " + end.by())
-        + (", for " + end.heldRemainingMillis() + " ms");
+        + (", for " + end.round().rivals().remainingMillis() + " ms");
   }
 
   private List<String> waits() {
