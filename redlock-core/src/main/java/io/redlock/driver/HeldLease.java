@@ -126,7 +126,7 @@ final class HeldLease extends Owner.Held {
 
   @Override
   public boolean isShared() {
-    return owner.tenure.isShared();
+    return request.isShared();
   }
 
   @Override

@@ -538,13 +538,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     Extension(Held lease, ExtendRound next, long micros) {
       super(
           Owner.this,
-          new NodeRequest.Extend(
-              names,
-              id,
-              tenure.token(), // P6
-              next.terms().ttlMillis(),
-              micros,
-              lease.isShared()),
+          tenure.request(next, names, id, micros),
           next.tag(),
           next.startNanos(),
           next.startNanos() + context.settings.nodeTimeoutNanos());

@@ -187,6 +187,17 @@ public final class Tenure {
     return ExtendRound.begin(tag, purpose, terms, nowNanos, nowWallMicros); // E4
   }
 
+  /**
+   * Returns the request of this extend.
+   *
+   * @param sentMicros the time, by the nodes' median clock
+   */
+  public NodeRequest.Extend request(
+      ExtendRound extend, List<String> names, String owner, long sentMicros) {
+    long ttlMillis = extend.terms().ttlMillis();
+    return new NodeRequest.Extend(names, owner, token, ttlMillis, sentMicros, isShared); // P6
+  }
+
   /** Begins this extend, if there is a lease; otherwise it is over. */
   public void begin(ExtendRound extend) {
     if (phase != Phase.HOLDING) {
@@ -554,11 +565,6 @@ public final class Tenure {
   /** Returns true if the lease has been held for as long as it may be renewed. */
   public boolean isHeldOut(long nowNanos) {
     return renewal != null && renewal.until().nanos() - nowNanos <= 0;
-  }
-
-  /** Returns true if it asks for a shared lease, to read. */
-  public boolean isShared() {
-    return isShared;
   }
 
   /** Returns where in its life it is. */

@@ -341,7 +341,7 @@ class TenureTest {
           deadline == null || loss == null
               ? round
               : lease() + " until " + told(deadline) + ", for sure until " + told(loss);
-      return (tenure.isShared() ? "reader " : "")
+      return (isShared ? "reader " : "")
           + Told.word(tenure.phase())
           + times
           + (tenure.isRenewed(nowNanos, wallMicros()) ? ", renewed" : "");

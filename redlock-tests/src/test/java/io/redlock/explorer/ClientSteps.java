@@ -153,14 +153,8 @@ final class ClientSteps {
       return nothing();
     }
     hand(round.tag());
-    NodeRequest extend =
-        new NodeRequest.Extend(
-            NAMES,
-            "",
-            tenure.token(),
-            round.terms().ttlMillis(),
-            scope.startMicros + round.startNanos() / 1_000,
-            tenure.isShared());
+    long sentMicros = scope.startMicros + round.startNanos() / 1_000;
+    NodeRequest extend = tenure.request(round, NAMES, "", sentMicros);
     return new Step(TenureState.of(tenure), Outcome.PROPOSED, extend, ALL, round.tag(), false);
   }
 
