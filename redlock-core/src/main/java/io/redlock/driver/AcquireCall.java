@@ -79,14 +79,7 @@ final class AcquireCall extends LocalQueue.Waiter {
                 context.random,
                 2 * context.settings.nodeTimeoutNanos())
             : null;
-    this.state =
-        CallState.begin(
-            new CallState.Rules(
-                request.isFair(),
-                request.isUnlessHeld(),
-                context.quorum,
-                Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl())),
-                context.settings.nodeTimeoutNanos()));
+    this.state = CallState.begin(request);
   }
 
   /** Returns the result to come, also before the start. */
@@ -401,7 +394,8 @@ final class AcquireCall extends LocalQueue.Waiter {
       }
       if (woken != 0) {
         QueuePlace own = place();
-        become(state.woken(woken, own != null && own.hasTickets(), leftNanos()));
+        boolean hasTickets = own != null && own.hasTickets();
+        become(state.woken(woken, context.quorum, hasTickets, leftNanos()));
         woken = 0;
       }
       if (state.isTimed() && dueNanos - nowNanos <= 0) {
@@ -638,7 +632,8 @@ final class AcquireCall extends LocalQueue.Waiter {
         choice == null
             ? outcome.round().rivals().remainingMillis()
             : choice.remainingMillis(context.ticker.monotonicNanos());
-    CallState next = state.refused(outcome, heldMillis, leftNanos());
+    long patienceNanos = context.settings.nodeTimeoutNanos();
+    CallState next = state.refused(outcome, heldMillis, patienceNanos, leftNanos());
     if (next.clockLearned() && !state.clockLearned() && place != null) {
       place.restart();
     }

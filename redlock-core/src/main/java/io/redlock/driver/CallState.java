@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import io.redlock.LeaseRequest;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.Quorum;
 
@@ -13,7 +14,7 @@ import io.redlock.spi.Quorum;
  * recognized by the number of its plan.
  */
 record CallState(
-    Rules rules,
+    LeaseRequest request,
     Phase phase,
     long nanos, // how long the phase lasts at most, from the event that began it
     long boundNanos, // the longest pause that the last refusal allows
@@ -33,17 +34,9 @@ record CallState(
     OVER // it has given up, or was ended
   }
 
-  /** The constants of a call. */
-  record Rules(
-      boolean isFair,
-      boolean isUnlessHeld,
-      Quorum quorum,
-      long ticketNanos, // how long a node that granted keeps the ticket
-      long patienceNanos) {} // how long the retry strategy may take
-
   /** Returns a queued call without a timer, before it knows its place in the queue. */
-  static CallState begin(Rules rules) {
-    return new CallState(rules, Phase.QUEUED, ENDLESS_NANOS, Long.MAX_VALUE, 0, false, false, 0);
+  static CallState begin(LeaseRequest request) {
+    return new CallState(request, Phase.QUEUED, ENDLESS_NANOS, Long.MAX_VALUE, 0, false, false, 0);
   }
 
   boolean isTimed() {
@@ -77,17 +70,18 @@ record CallState(
    * nodes send one as well if they can, so the call asks when a quorum has, or a moment after the
    * first.
    *
+   * @param quorum the nodes that are enough
    * @param hasTickets true if nodes may have a ticket of this call
    */
-  CallState woken(int nodes, boolean hasTickets, long leftNanos) {
-    if (phase == Phase.OVER || !rules.isFair || !hasTickets) {
+  CallState woken(int nodes, Quorum quorum, boolean hasTickets, long leftNanos) {
+    if (phase == Phase.OVER || !request.isFair() || !hasTickets) {
       return this;
     }
     CallState noted = noting(hasMoved, wokenBy | nodes);
     if (phase == Phase.ASKS) {
       return noted;
     }
-    if (noted.isWokenByQuorum()) {
+    if (quorum.isReachedBy(noted.wokenBy)) {
       return asks();
     }
     return wokenBy == 0
@@ -100,23 +94,24 @@ record CallState(
    * up.
    *
    * @param heldMillis the shortest life that is left of a holder's key or first ticket, or −1
+   * @param patienceNanos how long the retry strategy may take
    * @param leftNanos zero or less if the wait is over; then there is one more attempt only if nodes
    *     have just refused a token by their clocks
    */
-  CallState refused(AttemptEnd outcome, long heldMillis, long leftNanos) {
+  CallState refused(AttemptEnd outcome, long heldMillis, long patienceNanos, long leftNanos) {
     if (phase != Phase.ASKS) {
       return this;
     }
     boolean learned = clockLearned || outcome.decision() == Outcome.CLOCK_REFUSED;
     boolean learns = learned != clockLearned;
-    boolean isOver = leftNanos <= 0 || rules.isUnlessHeld && outcome.isHeld();
+    boolean isOver = leftNanos <= 0 || request.isUnlessHeld() && outcome.isHeld();
     if (isOver && !learns) {
       return over();
     }
-    if (learns || hasMoved || isWokenByQuorum()) {
+    if (learns || hasMoved || outcome.round().terms().quorum().isReachedBy(wokenBy)) {
       return asks(learned);
     }
-    boolean keepsPlace = rules.isFair && outcome.round().keepsPlace();
+    boolean keepsPlace = request.isFair() && outcome.round().keepsPlace();
     boolean isHinted = keepsPlace && wokenBy != 0;
     long longestNanos = isHinted ? WAKE_PATIENCE_NANOS : Long.MAX_VALUE;
     longestNanos = Math.min(longestNanos, lifeNanos(heldMillis));
@@ -128,9 +123,11 @@ record CallState(
     if (keepsPlace) {
       // Others that were granted a part have tickets by now. It asks again soon, before its own
       // tickets from those nodes that granted expire.
-      longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(rules.ticketNanos));
+      long ttlNanos = Settings.saturatedNanos(request.ttl());
+      long ticketNanos = Math.min(QueuePlace.LIFE_NANOS, ttlNanos);
+      longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(ticketNanos));
     }
-    return with(Phase.PONDERS, Math.min(rules.patienceNanos, leftNanos), longestNanos);
+    return with(Phase.PONDERS, Math.min(patienceNanos, leftNanos), longestNanos);
   }
 
   /**
@@ -173,16 +170,12 @@ record CallState(
     return phase == Phase.OVER ? this : with(Phase.OVER, 0);
   }
 
-  private boolean isWokenByQuorum() {
-    return rules.quorum.isReachedBy(wokenBy);
-  }
-
   private CallState asks() {
     return asks(clockLearned);
   }
 
   private CallState asks(boolean learned) {
-    return new CallState(rules, Phase.ASKS, 0, Long.MAX_VALUE, plan + 1, learned, false, 0);
+    return new CallState(request, Phase.ASKS, 0, Long.MAX_VALUE, plan + 1, learned, false, 0);
   }
 
   private CallState with(Phase next, long nextNanos) {
@@ -191,10 +184,10 @@ record CallState(
 
   private CallState with(Phase next, long nextNanos, long longestNanos) {
     return new CallState(
-        rules, next, nextNanos, longestNanos, plan + 1, clockLearned, hasMoved, wokenBy);
+        request, next, nextNanos, longestNanos, plan + 1, clockLearned, hasMoved, wokenBy);
   }
 
   private CallState noting(boolean moved, int woken) {
-    return new CallState(rules, phase, nanos, boundNanos, plan, clockLearned, moved, woken);
+    return new CallState(request, phase, nanos, boundNanos, plan, clockLearned, moved, woken);
   }
 }

@@ -2,15 +2,16 @@ package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.LeaseRequest;
 import io.redlock.Votes;
 import io.redlock.driver.CallState.Phase;
-import io.redlock.driver.CallState.Rules;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.Turn.Outcome;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -28,7 +29,7 @@ class CallStateTest {
   private static final long MILLI = 1_000_000;
   private static final long LEFT_NANOS = 10_000 * MILLI;
   private static final long PATIENCE_NANOS = 50 * MILLI;
-  private static final long TICKET_NANOS = 1_500 * MILLI;
+  private static final Duration TTL = Duration.ofMillis(1_500); // which its tickets outlast
 
   @TestFactory
   Stream<DynamicTest> scenes() {
@@ -37,17 +38,15 @@ class CallStateTest {
 
   private static final class Life implements Scenes.Actor {
 
+    private Quorum quorum = Quorum.of(3);
     private CallState state = begin("");
 
-    private static CallState begin(String rules) {
-      int nodes = rules.contains("of 5") ? 5 : 3;
-      return CallState.begin(
-          new Rules(
-              rules.contains("fair"),
-              rules.contains("unless-held"),
-              Quorum.of(nodes),
-              TICKET_NANOS,
-              PATIENCE_NANOS));
+    private CallState begin(String rules) {
+      quorum = Quorum.of(rules.contains("of 5") ? 5 : 3);
+      LeaseRequest plain = LeaseRequest.of("orders/42", TTL);
+      LeaseRequest fair = rules.contains("fair") ? plain.fair() : plain;
+      LeaseRequest request = rules.contains("unless-held") ? fair.unlessHeld() : fair;
+      return CallState.begin(request);
     }
 
     @Override
@@ -75,8 +74,12 @@ class CallStateTest {
         case "moved" -> state.moved(nanos(first), leftNanos);
         case "woken" ->
             state.woken(
-                1 << Integer.parseInt(first), !words.contains("without-tickets"), leftNanos);
-        case "refused" -> state.refused(refusal(first), lifeMillis(words), leftNanos);
+                1 << Integer.parseInt(first),
+                quorum,
+                !words.contains("without-tickets"),
+                leftNanos);
+        case "refused" ->
+            state.refused(refusal(first), lifeMillis(words), PATIENCE_NANOS, leftNanos);
         case "paused" -> state.paused(plan, nanos(first), leftNanos);
         case "due" -> state.due(mayAsk, leftNanos);
         case "ended" -> state.over();
@@ -85,9 +88,9 @@ class CallStateTest {
     }
 
     /** Returns a call in this phase. */
-    private static CallState in(Phase phase, String rules) {
+    private CallState in(Phase phase, String rules) {
       CallState asks = begin(rules).joined(true, LEFT_NANOS);
-      CallState ponders = asks.refused(refusal("held"), -1, LEFT_NANOS);
+      CallState ponders = asks.refused(refusal("held"), -1, PATIENCE_NANOS, LEFT_NANOS);
       CallState call =
           switch (phase) {
             case QUEUED -> begin(rules).joined(false, LEFT_NANOS);
@@ -100,7 +103,7 @@ class CallStateTest {
       return call;
     }
 
-    private static AttemptEnd refusal(String why) {
+    private AttemptEnd refusal(String why) {
       Outcome decision =
           switch (why) {
             case "down" -> Outcome.UNAVAILABLE;
@@ -108,7 +111,7 @@ class CallStateTest {
             case "clock" -> Outcome.CLOCK_REFUSED;
             default -> Outcome.CONTENDED;
           };
-      LeaseTerms terms = new LeaseTerms(Quorum.of(3), 10_000, 0, 0, 0);
+      LeaseTerms terms = new LeaseTerms(quorum, 10_000, 0, 0, 0);
       AcquireRound round = AcquireRound.first(terms, 1, 0, 0);
       for (int node = 0; node < 3; node++) {
         round = round.answered(node, reply(why, node));
