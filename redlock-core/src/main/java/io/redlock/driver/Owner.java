@@ -153,7 +153,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       case RENEWAL, CONFIRMATION -> extend(due, nowNanos, nowWallMicros);
       case END -> end(); // R4
       case RELEASE -> release(nowNanos);
-      case REPEAT -> repeat();
+      case REPEAT -> sendTo(repeated());
       case GIVING_UP -> giveUp();
     }
   }
@@ -371,12 +371,8 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     }
   }
 
-  private void repeat() {
-    int targets;
-    synchronized (this) {
-      targets = tenure.repeated();
-    }
-    sendTo(targets);
+  private synchronized int repeated() {
+    return tenure.repeated();
   }
 
   /** Sends the release to these nodes. A failure counts as a lost answer, and spares the others. */
