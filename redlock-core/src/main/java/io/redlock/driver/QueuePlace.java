@@ -68,19 +68,16 @@ final class QueuePlace {
     return hasTickets ? first : null;
   }
 
-  /** Returns the same, for the caller to remove it. */
-  synchronized @Nullable Ticket forgetTicket() {
-    Ticket ticket = ticket();
-    hasTickets = false;
-    return ticket;
-  }
-
   /**
    * Removes the tickets on all nodes but these, given as bits. One whose removal is lost expires by
    * itself.
    */
   void removeTickets(List<LockNode> nodes, List<String> names, int butNot) {
-    Ticket ticket = forgetTicket();
+    Ticket ticket;
+    synchronized (this) {
+      ticket = ticket();
+      hasTickets = false;
+    }
     if (ticket == null) {
       return;
     }
