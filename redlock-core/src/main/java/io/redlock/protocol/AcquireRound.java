@@ -88,7 +88,7 @@ public record AcquireRound(
     if (quorum.isRuledOutBy(refused)) {
       return Outcome.CONTENDED;
     }
-    boolean isClock = ballot.count(Ballot.CLOCK) > 0;
+    boolean isClock = ballot.set(Ballot.CLOCK) != 0;
     if (isClock && quorum.isReachedBy(ballot.set(open | Ballot.STALE | Ballot.CLOCK))) {
       return Outcome.CLOCK_REFUSED;
     }
@@ -114,7 +114,7 @@ public record AcquireRound(
 
   /** Returns true if at least one node granted. */
   public boolean wasGrantedAnywhere() {
-    return ballot.count(Ballot.GRANTED) > 0;
+    return ballot.set(Ballot.GRANTED) != 0;
   }
 
   /** Returns true if so many nodes granted that nobody else has a quorum. */

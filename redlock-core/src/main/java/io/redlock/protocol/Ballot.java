@@ -92,9 +92,4 @@ public record Ballot(int nodes, long packed) {
     }
     return set;
   }
-
-  /** Returns the number of nodes whose answer is in the set. */
-  public int count(int kinds) {
-    return Integer.bitCount(set(kinds));
-  }
 }

@@ -32,13 +32,6 @@ public record ExtendRound(
     CONFIRMED
   }
 
-  /** Returns a round of which nothing was sent yet. */
-  public static ExtendRound begin(
-      int tag, Purpose purpose, LeaseTerms terms, long startNanos, long startWallMicros) {
-    Ballot empty = Ballot.empty(terms.quorum().nodes());
-    return new ExtendRound(tag, purpose, terms, startNanos, startWallMicros, empty);
-  }
-
   /** Returns the round after a node's answer. */
   public ExtendRound answered(int node, NodeReply reply) {
     return with(ballot.with(node, reply.kind()));

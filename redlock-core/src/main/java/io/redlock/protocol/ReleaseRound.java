@@ -55,7 +55,7 @@ public record ReleaseRound(
 
   /** Returns true if the wait for its result is over, and some node has not executed it. */
   public boolean isOverdue() {
-    return !isComplete() && ballot.count(Ballot.PENDING) == 0;
+    return !isComplete() && ballot.set(Ballot.PENDING) == 0;
   }
 
   /** Returns true if the node must still execute the release. */

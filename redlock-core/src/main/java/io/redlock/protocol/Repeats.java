@@ -16,10 +16,6 @@ public record Repeats(long counts, int waiting, long dueNanos, long giveUpNanos)
 
   static final Repeats NONE = new Repeats(0, 0, 0, 0);
 
-  static Repeats until(long giveUpNanos) {
-    return new Repeats(0, 0, 0, giveUpNanos);
-  }
-
   /** Returns the value after an answer that is no acknowledgement. */
   Repeats owed(int node, long nowNanos, TenureRules rules) {
     int count = (int) (counts >>> COUNT_BITS * node) & (1 << COUNT_BITS) - 1;

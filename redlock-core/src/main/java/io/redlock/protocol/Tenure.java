@@ -68,7 +68,6 @@ public final class Tenure {
 
   final TenureRules rules;
   private final Quorum quorum;
-  private final int nodes;
   private final boolean isFair;
   private final boolean isUnlessHeld;
   private final boolean isShared;
@@ -112,7 +111,6 @@ public final class Tenure {
       boolean mayPass) {
     this.rules = rules;
     this.quorum = quorum;
-    this.nodes = quorum.nodes();
     this.isFair = isFair;
     this.isUnlessHeld = isUnlessHeld;
     this.isShared = isShared;
@@ -184,7 +182,8 @@ public final class Tenure {
   /** Returns an extend with this purpose, which has not begun. The clocks were read before. */
   public ExtendRound next(Purpose purpose, LeaseTerms terms, long nowNanos, long nowWallMicros) {
     int tag = AcquireRound.MAX_ROUNDS + begun + 1;
-    return ExtendRound.begin(tag, purpose, terms, nowNanos, nowWallMicros); // E4
+    Ballot none = Ballot.empty(quorum.nodes());
+    return new ExtendRound(tag, purpose, terms, nowNanos, nowWallMicros, none); // E4
   }
 
   /**
@@ -523,12 +522,12 @@ public final class Tenure {
    */
   public int beginRelease(long nowNanos) {
     int silent = 0;
-    for (int node = 0; node < nodes; node++) {
+    for (int node = 0; node < quorum.nodes(); node++) {
       silent |= unanswered(node) > 0 ? 1 << node : 0;
     }
     int targets = rules.releaseSet(footprint, silent);
     ReleaseRound round = ReleaseRound.begin(quorum, targets);
-    repeats = Repeats.until(rules.giveUpNanos(nowNanos, longestTtlMillis));
+    repeats = new Repeats(0, 0, 0, rules.giveUpNanos(nowNanos, longestTtlMillis));
     release = round; // R6
     footprint = Footprint.NONE;
     unanswered = 0;

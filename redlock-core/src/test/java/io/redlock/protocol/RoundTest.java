@@ -82,7 +82,14 @@ class RoundTest {
         case "acquire" -> new Acquiring(AcquireRound.first(terms, 100, now.nanos, now.wallMicros));
         case "extend" ->
             new Extending(
-                ExtendRound.begin(4, Purpose.CALLED, terms, now.nanos, now.wallMicros), current);
+                new ExtendRound(
+                    4,
+                    Purpose.CALLED,
+                    terms,
+                    now.nanos,
+                    now.wallMicros,
+                    Ballot.empty(quorum.nodes())),
+                current);
         case "release" -> new Releasing(ReleaseRound.begin(quorum, Told.bits(of)));
         case "look" -> new Looking(quorum, Integer.parseInt(of), none);
         default -> new Inspecting(quorum, of.isEmpty() ? 0 : Long.parseLong(of), none);

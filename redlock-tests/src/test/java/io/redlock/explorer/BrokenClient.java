@@ -103,7 +103,8 @@ enum BrokenClient implements Scope.ClientRules {
     @Override
     protected Outcome decide(AcquireRound round, long nowNanos, long nowWallMicros) {
       Outcome right = super.decide(round, nowNanos, nowWallMicros);
-      boolean isHalf = round.ballot().count(Ballot.GRANTED) >= round.ballot().nodes() / 2;
+      int granted = Integer.bitCount(round.ballot().set(Ballot.GRANTED));
+      boolean isHalf = granted >= round.ballot().nodes() / 2;
       boolean isInTime = round.deadline().remainingNanos(nowNanos, nowWallMicros) > 0;
       boolean isHeld =
           isBroken(IGNORES_ELAPSED_TIME) && right == Outcome.TOO_SLOW
@@ -183,7 +184,7 @@ enum BrokenClient implements Scope.ClientRules {
 
     @Override
     protected Outcome decide(ExtendRound round, Deadline loss, long nowNanos, long nowWallMicros) {
-      boolean isAny = round.ballot().count(Ballot.HELD) > 0;
+      boolean isAny = round.ballot().set(Ballot.HELD) != 0;
       boolean isInTime = loss.remainingNanos(nowNanos, nowWallMicros) > 0;
       if (isBroken(EXTENDS_BY_ANY_NODE) && isAny && isInTime) {
         return Outcome.EXTENDED;

@@ -330,7 +330,13 @@ record ChangeWorld(
         new Attempt(
             its.phase,
             null,
-            ExtendRound.begin(tag, Purpose.CALLED, terms(scope, attempt), nanos(), micros()),
+            new ExtendRound(
+                tag,
+                Purpose.CALLED,
+                terms(scope, attempt),
+                nanos(),
+                micros(),
+                Ballot.empty(terms(scope, attempt).quorum().nodes())),
             its.deadline,
             tag,
             its.extensions + 1,

@@ -391,7 +391,7 @@ final class ClientSteps {
   /** Whether the result of its release is not known yet. */
   boolean awaitsRelease(ExplorerWorld world, int attempt) {
     ReleaseRound release = open(world, attempt).release();
-    return release != null && !release.isComplete() && release.ballot().count(Ballot.PENDING) > 0;
+    return release != null && !release.isComplete() && release.ballot().set(Ballot.PENDING) != 0;
   }
 
   void releaseTimedOut(ExplorerWorld world, int attempt) {

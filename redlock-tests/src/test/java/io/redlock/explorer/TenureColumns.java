@@ -151,7 +151,7 @@ final class TenureColumns {
   /** How many nodes have answered the round under way. */
   static int answers(TenureState state) {
     Ballot ballot = ballot(state);
-    return ballot == null ? 0 : ballot.nodes() - ballot.count(Ballot.PENDING);
+    return ballot == null ? 0 : ballot.nodes() - Integer.bitCount(ballot.set(Ballot.PENDING));
   }
 
   /** The state without what it says of the nodes. */
