@@ -16,9 +16,7 @@ import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Executor;
@@ -39,11 +37,11 @@ public final class RedlockBuilder implements RedlockSettings {
   private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
 
   List<LockNode> nodes = List.of();
+  private Quorum quorum = Quorum.of(0);
   ThreadFactory losses = LibraryThread.named("redlock-losses");
   ThreadFactory others = LibraryThread.named("redlock-callbacks");
   long idleMillis = 1_000; // until such a thread ends
 
-  private @Nullable List<LockNode> future;
   private RetryStrategy retryStrategy = RetryStrategy.jitteredBackoff();
   private final List<RedlockListener> listeners = new ArrayList<>();
   private @Nullable Executor callbackExecutor;
@@ -56,13 +54,6 @@ public final class RedlockBuilder implements RedlockSettings {
   /** Creates a builder with the default settings. Nothing starts before {@link #build()}. */
   public RedlockBuilder() {}
 
-  private static List<LockNode> givenNodes(List<? extends LockNode> nodes) {
-    for (LockNode node : given(nodes, "nodes")) {
-      given(node, "a node");
-    }
-    return List.copyOf(nodes);
-  }
-
   private static <T> T given(T value, String name) {
     return Objects.requireNonNull(value, () -> name + " is null: " + LEAVE_OUT);
   }
@@ -74,20 +65,22 @@ public final class RedlockBuilder implements RedlockSettings {
    * @return this
    */
   public RedlockBuilder over(List<? extends LockNode> nodes) {
-    this.nodes = givenNodes(nodes);
-    return this;
+    return over(nodes, Quorum.of(given(nodes, "nodes").size()));
   }
 
   /**
-   * Lets the service move to other nodes: from now on, each lease needs a majority of the present
-   * nodes and a majority of the future ones.
+   * Sets the nodes of a service that may move to other nodes.
    *
-   * @param future the future nodes, at most fifteen together with the present ones; one with the
-   *     name of a present node is that node
+   * @param nodes the present nodes, then those that only the future has
+   * @param quorum those of them that are enough
    * @return this
    */
-  public RedlockBuilder movingTo(List<? extends LockNode> future) {
-    this.future = givenNodes(future);
+  public RedlockBuilder over(List<? extends LockNode> nodes, Quorum quorum) {
+    this.quorum = given(quorum, "quorum");
+    for (LockNode node : given(nodes, "nodes")) {
+      given(node, "a node");
+    }
+    this.nodes = List.copyOf(nodes);
     return this;
   }
 
@@ -196,24 +189,12 @@ public final class RedlockBuilder implements RedlockSettings {
   }
 
   /**
-   * Returns every problem for which {@link #build()} would throw, each with its fix. Has no side
-   * effect.
+   * Returns every problem of these settings with nodes that need not be made yet, each with its
+   * fix. Has no side effect.
    *
-   * @return the problems; empty if the configuration is valid
-   */
-  public List<String> problems() {
-    List<String> problems = problems(names(nodes), names(future()));
-    if (future != null && future.isEmpty()) {
-      problems.add("movingTo names no node: name the future ones, or leave movingTo out");
-    }
-    return problems;
-  }
-
-  /**
-   * Returns the same for nodes that are not made yet.
-   *
-   * @param present their names
+   * @param present the names of the nodes, or of the present ones
    * @param future the names of the future nodes; empty if this client does not move
+   * @return the problems; empty if the configuration is valid
    */
   public List<String> problems(List<String> present, List<String> future) {
     List<String> problems = new ArrayList<>();
@@ -253,26 +234,6 @@ public final class RedlockBuilder implements RedlockSettings {
     return distinct;
   }
 
-  /** Returns the present nodes, then those that only the future has. */
-  private List<LockNode> all() {
-    Map<String, LockNode> all = new LinkedHashMap<>();
-    nodes.forEach(node -> all.put(node.name(), node));
-    future().forEach(node -> all.putIfAbsent(node.name(), node));
-    return List.copyOf(all.values());
-  }
-
-  private List<LockNode> future() {
-    return future == null ? List.of() : future;
-  }
-
-  private Quorum quorum() {
-    return Quorum.of(names(nodes), names(future()));
-  }
-
-  private static List<String> names(List<LockNode> nodes) {
-    return nodes.stream().map(LockNode::name).toList();
-  }
-
   private Settings settings() {
     return new Settings(
         values.get(Setting.NODE_TIMEOUT).toNanos(),
@@ -292,21 +253,22 @@ public final class RedlockBuilder implements RedlockSettings {
    * @throws IllegalArgumentException if the configuration is not valid; lists every problem
    */
   public Redlock build() {
-    Settings.reject("cannot build a Redlock", problems());
+    List<String> names = nodes.stream().map(LockNode::name).toList();
+    Settings.reject("cannot build a Redlock", problems(names, List.of()));
     Redlock redlock = start();
     if (scheduler == null) { // real time
       WARMUP.once(RedlockBuilder::warm); // while the nodes connect
     }
-    List<LockNode> all = all();
-    Log.LOG.info("Redlock over {} nodes, quorum {}: {}", all.size(), quorum(), names(all));
-    warnIfFewSurvive(nodes.size());
-    if (future != null) {
-      warnIfFewSurvive(future.size());
+    Log.LOG.info("Redlock over {} nodes, quorum {}: {}", names.size(), quorum, names);
+    warnIfFewSurvive(quorum.present());
+    if (quorum.isJoint()) {
+      warnIfFewSurvive(quorum.future());
     }
     return redlock;
   }
 
-  private static void warnIfFewSurvive(int nodes) {
+  private static void warnIfFewSurvive(int group) {
+    int nodes = Integer.bitCount(group);
     if (nodes % 2 == 0 || nodes < 3) {
       Log.LOG.warn(
           "{} nodes, {} needed for a lease, survive the failure of {}: use an odd number, at least three",
@@ -335,8 +297,8 @@ public final class RedlockBuilder implements RedlockSettings {
             new CallbackThreads(others, idleMillis, agenda));
     ServiceContext context =
         new ServiceContext(
-            all(),
-            quorum(),
+            nodes,
+            quorum,
             settings(),
             ticker,
             timers,

@@ -12,6 +12,7 @@ import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
 import io.redlock.Redlock;
 import io.redlock.RedlockOperations;
+import io.redlock.spi.Quorum;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -121,6 +122,9 @@ class ArgumentsTest {
     }
     if (type == Collection.class || type == List.class) {
       return List.of("orders/42");
+    }
+    if (type == Quorum.class) {
+      return Quorum.of(3);
     }
     if (type == long.class) {
       return 1L;

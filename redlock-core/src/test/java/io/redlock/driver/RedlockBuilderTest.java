@@ -13,6 +13,7 @@ import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,8 +46,8 @@ class RedlockBuilderTest {
     return node;
   }
 
-  private static Redlock moving(List<LockNode> present, List<LockNode> future) {
-    return Bed.builder(new FakeTime(), present).movingTo(future).build();
+  private static Redlock moving(List<LockNode> nodes, Quorum quorum) {
+    return Bed.builder(new FakeTime(), nodes).over(nodes, quorum).build();
   }
 
   private static final Pattern COUNTED =
@@ -81,9 +82,7 @@ class RedlockBuilderTest {
         ((ScriptedNode) all.get(i))
             .script(request -> grants ? Bed.yes(request) : NodeReply.unreachable("down"));
       }
-      List<LockNode> future = new ArrayList<>(nodes("b")); // by name, it is the present b
-      future.addAll(all.subList(3, 5));
-      try (Redlock redlock = moving(all.subList(0, 3), future)) {
+      try (Redlock redlock = moving(all, new Quorum(0b00111, 0b11010))) {
         assertEquals(
             List.of("a", "b", "c", "d", "e"),
             redlock.operations().nodes().stream().map(NodeStatus::name).toList());
@@ -106,7 +105,7 @@ class RedlockBuilderTest {
     for (int size = 1; size <= six.size(); size++) {
       new RedlockBuilder().over(six.subList(0, size)).build().close();
     }
-    moving(six.subList(0, 3), six.subList(2, 4)).close();
+    moving(six.subList(0, 4), new Quorum(0b0111, 0b1100)).close();
     assertEquals(
         Stream.of(
                 "1 nodes, 1, 0", "2 nodes, 2, 0", "4 nodes, 3, 1", "6 nodes, 4, 2", "2 nodes, 2, 0")

@@ -5,10 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseRequest;
 import io.redlock.scenes.Scenes;
-import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -120,8 +118,8 @@ class SettingsTest {
       List<String> problems =
           switch (command) {
             case "request" -> settings.problems(request(rest));
-            case "nodes" -> over(rest).problems();
-            case "builder" -> builder(rest).problems();
+            case "nodes" -> problems(rest.split(" to "));
+            case "builder" -> builder(rest).problems(List.of("a"), List.of());
             default -> throw new IllegalArgumentException(command);
           };
       return problems.isEmpty() ? List.of("sound") : problems;
@@ -163,20 +161,13 @@ class SettingsTest {
           : List.of(text.split(","));
     }
 
-    private static List<LockNode> nodes(String names) {
-      return names(names).stream()
-          .map(name -> (LockNode) new ScriptedNode(name, new ArrayList<>()))
-          .toList();
-    }
-
-    private static RedlockBuilder over(String sets) {
-      String[] names = sets.split(" to ");
-      RedlockBuilder builder = new RedlockBuilder().over(nodes(names[0]));
-      return names.length == 1 ? builder : builder.movingTo(nodes(names[1]));
+    private static List<String> problems(String... sets) {
+      List<String> future = sets.length == 1 ? List.of() : names(sets[1]);
+      return new RedlockBuilder().problems(names(sets[0]), future);
     }
 
     private static RedlockBuilder builder(String values) {
-      RedlockBuilder builder = over("a,b,c");
+      RedlockBuilder builder = new RedlockBuilder();
       for (String each : values.isEmpty() ? new String[0] : values.split(", ")) {
         String value = each.substring(each.indexOf(' ') + 1);
         switch (each.split(" ")[0]) {

@@ -342,7 +342,7 @@ final class BrokenRules {
             .by(parts -> parts.operatorPause = pause -> Duration.ZERO),
         rule("29k clients that move know the old masters only")
             .under(plan -> swapAll(plan, Left.UNTIL_THE_COMMIT))
-            .by(parts -> parts.moves = (builder, future) -> {}),
+            .by(parts -> parts.needed = quorum -> new Quorum(quorum.present(), 0)),
         rule("29l a commit carries only counters of leases that may be valid")
             .under(
                 plan -> plan.changing(new Change(3, 0, 3, Left.NOBODY)).only().settingClocksBack())

@@ -6,6 +6,7 @@ import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.ModelFactory;
@@ -15,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.BiPredicate;
 import java.util.function.Consumer;
@@ -83,8 +83,8 @@ final class Parts {
   /** What starts the threads for callbacks that the user's executor refuses. */
   UnaryOperator<Executor> threads = starter -> starter;
 
-  /** Lets a lock service move to other nodes. */
-  BiConsumer<RedlockBuilder, List<? extends LockNode>> moves = RedlockBuilder::movingTo;
+  /** The nodes that a lock service takes for enough. */
+  UnaryOperator<Quorum> needed = quorum -> quorum;
 
   /** What a caller cancels when it gives up. */
   UnaryOperator<CompletableFuture<AcquireResult>> cancellable = result -> result;

@@ -73,13 +73,15 @@ final class SimClient {
       Quorum quorum = known.quorum(plan);
       process = new SimProcess(processName, world, monotonic, wall, random, quorum);
       scheduler = new SimScheduler(process);
-      addLanes(known == Masters.FUTURE ? Quorum.of(quorum.nodes()) : quorum);
+      Quorum itsOwn = known == Masters.FUTURE ? Quorum.of(quorum.nodes()) : quorum;
+      addLanes(itsOwn);
+      Quorum needed = parts.needed.apply(itsOwn);
       List<? extends LockNode> nodes = parts.nodes.apply(lanes, process);
       Supplier<String> ownerIds =
           parts.ownerIds.apply(() -> processName + "#" + Long.toHexString(random.nextLong()));
       RedlockBuilder builder =
           new RedlockBuilder()
-              .over(known == Masters.BOTH ? of(quorum.present(), nodes) : nodes)
+              .over(nodes.subList(0, needed.nodes()), needed)
               .nodeTimeout(Duration.ofNanos(plan.nodeTimeoutNanos))
               .maxTtl(maxTtl)
               .driftPerSecond(Duration.ofNanos(plan.driftPartsPerMillion * 1_000))
@@ -90,22 +92,12 @@ final class SimClient {
               .random(random)
               .ownerIds(ownerIds)
               .callbackExecutor(callbacks());
-      if (known == Masters.BOTH) {
-        parts.moves.accept(builder, of(quorum.future(), nodes));
-      }
       if (plan.has(SimFault.USER_CODE)) {
         new UserCode(process, random).configure(builder, ownerIds, callbacks());
         CoreBuilder.startRefusedWith(builder, parts.threads.apply(threads()));
       }
       parts.settings.accept(builder);
       redlock = builder.build();
-    }
-
-    private static List<? extends LockNode> of(int set, List<? extends LockNode> nodes) {
-      return IntStream.range(0, nodes.size())
-          .filter(node -> (set & 1 << node) != 0)
-          .mapToObj(nodes::get)
-          .toList();
     }
 
     /** As the production code connects a lock service to its nodes. */

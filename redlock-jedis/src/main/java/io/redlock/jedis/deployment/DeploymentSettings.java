@@ -167,23 +167,14 @@ public final class DeploymentSettings {
     List<String> names = checked.masters.stream().map(Master::name).toList();
     Peers peers = new Peers(names, quorum, settings.skewMicros());
     List<NodeLane> lanes = new ArrayList<>();
-    List<NodeLane> moved = new ArrayList<>();
     for (Survey.Master each : survey(checked).masters()) { // which the lanes close
       NodeTrust trust =
           new NodeTrust(
               each.name(), lanes.size(), peers, checked.rules, values.driftPartsPerMillion());
-      NodeLane lane =
-          NodeLane.of(each.name(), each.pool(), each.ownsPool(), checked.encoder, settings, trust);
-      if ((quorum.future() & 1 << lanes.size()) != 0) {
-        moved.add(lane);
-      }
-      lanes.add(lane);
+      lanes.add(
+          NodeLane.of(each.name(), each.pool(), each.ownsPool(), checked.encoder, settings, trust));
     }
-    core.over(lanes.subList(0, Integer.bitCount(quorum.present()))).holder(holder());
-    if (quorum.isJoint()) {
-      core.movingTo(moved);
-    }
-    Redlock redlock = core.build();
+    Redlock redlock = core.over(lanes, quorum).holder(holder()).build();
     awaitFirstContact(lanes, settings.nodeTimeoutNanos() * FIRST_CONTACT_NODE_TIMEOUTS);
     return redlock;
   }
