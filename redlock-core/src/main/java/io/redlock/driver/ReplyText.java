@@ -26,7 +26,19 @@ final class ReplyText {
       String detail = timedOut ? "no answer in " + Brief.duration(took) : "not awaited";
       return new VoteOfNode(node, vote, detail, took, Optional.empty(), Optional.empty());
     }
-    return vote(node, reply, detail(reply), took);
+    NodeReply.Kind kind = reply.kind();
+    long millis = reply.remainingMillis();
+    return new VoteOfNode(
+        node,
+        classed(kind),
+        detail(reply),
+        took,
+        millis < 0 || kind == NodeReply.Kind.WAIT
+            ? Optional.empty()
+            : Optional.of(Duration.ofMillis(millis)),
+        kind == NodeReply.Kind.HELD || kind == NodeReply.Kind.RELEASED
+            ? StatusOfNode.ifAny(reply.detail())
+            : Optional.empty());
   }
 
   /**
@@ -35,12 +47,10 @@ final class ReplyText {
    * @param inspection its answer to the inspection before; null if it gave none
    */
   static NodeVote freeing(Poll.Answer answer, @Nullable NodeReply inspection) {
-    String doubt = doubt(inspection);
-    String node = answer.node();
     NodeReply reply = answer.reply();
-    Duration took = answer.took();
+    NodeVote vote = vote(answer.node(), reply, answer.took(), true);
     if (reply == null) {
-      return vote(node, null, took, true);
+      return vote;
     }
     String detail =
         switch (reply.kind()) {
@@ -50,15 +60,15 @@ final class ReplyText {
           default -> "";
         };
     if (detail.isEmpty()) {
-      return vote(node, reply, detail(reply), took);
+      return vote;
     }
-    NodeVote vote = vote(node, reply, detail, took);
+    String doubt = doubt(inspection);
     Vote classed = reply.kind() == NodeReply.Kind.HELD ? vote.vote() : Vote.YES;
     return new VoteOfNode(
-        node,
+        vote.node(),
         doubt.isEmpty() ? classed : Vote.UNABLE,
         doubt.isEmpty() ? detail : detail + ", but " + doubt,
-        took,
+        vote.took(),
         vote.refusedFor(),
         vote.holder());
   }
@@ -79,21 +89,6 @@ final class ReplyText {
 
   private static String freed(NodeReply reply) {
     return HolderLabel.tellsFreed(reply.detail()) ? held(reply) : "set free, " + held(reply);
-  }
-
-  private static NodeVote vote(String node, NodeReply reply, String detail, Duration took) {
-    long millis = reply.remainingMillis();
-    return new VoteOfNode(
-        node,
-        classed(reply.kind()),
-        detail,
-        took,
-        millis < 0 || reply.kind() == NodeReply.Kind.WAIT
-            ? Optional.empty()
-            : Optional.of(Duration.ofMillis(millis)),
-        reply.kind() == NodeReply.Kind.HELD || reply.kind() == NodeReply.Kind.RELEASED
-            ? StatusOfNode.ifAny(reply.detail())
-            : Optional.empty());
   }
 
   static Inspection.Node inspected(Poll.Answer answered) {
