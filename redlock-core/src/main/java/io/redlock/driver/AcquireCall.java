@@ -69,7 +69,7 @@ final class AcquireCall extends LocalQueue.Waiter {
         context.agenda, request, context.settings.names(request), context.ticker.monotonicNanos());
     this.context = context;
     this.listeners = listeners;
-    context.expect(Settings.saturatedNanos(request.ttl()));
+    context.callbacks.expect(Settings.saturatedNanos(request.ttl()));
     this.maxWaitNanos = request.waitUpTo().map(Settings::saturatedNanos).orElse(0L);
     this.choice =
         request.isAnyOf()

@@ -19,6 +19,7 @@ final class Callbacks {
   private final Executor executor; // runs user code
   final AtomicLong failed = new AtomicLong(); // how often user code has thrown
   private final boolean direct; // it is called at once, on the current thread; for simulations
+  private volatile long shortestTtlNanos = Long.MAX_VALUE;
 
   Callbacks(Executor executor, boolean direct, CallbackThreads losses, CallbackThreads others) {
     this.losses = losses;
@@ -31,9 +32,16 @@ final class Callbacks {
     return direct;
   }
 
-  void check(long longNanos) {
-    losses.check(longNanos);
-    others.check(longNanos);
+  /** Takes notice of a ttl: user code should not take as long. */
+  void expect(long nanos) {
+    if (nanos < shortestTtlNanos) {
+      shortestTtlNanos = nanos;
+    }
+  }
+
+  void check() {
+    losses.check(shortestTtlNanos);
+    others.check(shortestTtlNanos);
   }
 
   /** Keeps threads for listeners, which each use one at most: no result waits for them. */

@@ -39,7 +39,6 @@ final class ServiceContext {
   final Listeners listeners;
   final AtomicBoolean closed = new AtomicBoolean(); // the service
   final CompletableFuture<Void> ends = new CompletableFuture<>(); // as closing drops timers
-  private volatile long shortestTtlNanos = Long.MAX_VALUE;
 
   ServiceContext(
       List<LockNode> nodes,
@@ -79,17 +78,6 @@ final class ServiceContext {
   /** Returns a new id that says who asks and what for, as far as that is known. */
   String ownerId(String note) {
     return HolderLabel.ownerId(settings.label(), note, ownerIds.get()); // A1
-  }
-
-  /** Takes notice of a ttl: a callback should not take as long. */
-  void expect(long nanos) {
-    if (nanos < shortestTtlNanos) {
-      shortestTtlNanos = nanos;
-    }
-  }
-
-  void checkCallbacks() {
-    callbacks.check(shortestTtlNanos);
   }
 
   Votes votes(List<NodeVote> answers) {
