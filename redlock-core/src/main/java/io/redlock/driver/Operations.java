@@ -78,18 +78,17 @@ final class Operations implements RedlockOperations {
 
   @Override
   public Inspection inspect(String resource) throws InterruptedException {
-    String key = key(resource, "inspect");
     Blocking.checkInterrupt();
-    return Blocking.await(inspecting(resource, key), context.scheduler);
+    return Blocking.await(inspecting(resource), context.scheduler);
   }
 
   @Override
   public CompletableFuture<Inspection> inspectAsync(String resource) {
-    return context.callbacks.pass(inspecting(resource, key(resource, "inspect")));
+    return context.callbacks.pass(inspecting(resource));
   }
 
-  private CompletableFuture<Inspection> inspecting(String resource, String key) {
-    return look(key).thenApply(nodes -> inspection(resource, nodes));
+  private CompletableFuture<Inspection> inspecting(String resource) {
+    return look(key(resource, "inspect")).thenApply(nodes -> inspection(resource, nodes));
   }
 
   private Inspection inspection(String resource, List<Answer> answers) {
