@@ -1,5 +1,7 @@
 package io.redlock.driver;
 
+import static io.redlock.settings.Setting.given;
+
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.RedlockSettings;
@@ -17,7 +19,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
@@ -33,8 +34,6 @@ public final class RedlockBuilder implements RedlockSettings {
 
   /** Once in a JVM: classes are loaded once. */
   private static final Warmup WARMUP = new Warmup();
-
-  private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
 
   List<LockNode> nodes = List.of();
   private Quorum quorum = Quorum.of(0);
@@ -53,10 +52,6 @@ public final class RedlockBuilder implements RedlockSettings {
 
   /** Creates a builder with the default settings. Nothing starts before {@link #build()}. */
   public RedlockBuilder() {}
-
-  private static <T> T given(T value, String name) {
-    return Objects.requireNonNull(value, () -> name + " is null: " + LEAVE_OUT);
-  }
 
   /**
    * Sets the nodes.

@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import io.redlock.LeaseRequest;
 import io.redlock.protocol.LeaseTerms;
+import io.redlock.settings.Setting;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
@@ -10,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 
 /** The checked settings of a lock service, as numbers in the units of the arithmetic. */
 record Settings(
@@ -22,18 +24,13 @@ record Settings(
     String keyPrefix,
     String label) { // of the client; empty if it has none
 
-  static final String RESERVED_PREFIX = "redlock:";
   private static final int MAX_NAME_BYTES = 512;
   private static final int MAX_RESOURCES = 16;
   private static final int MAX_CHOICES = 1_000;
 
   /** Returns nanoseconds, saturating: a wait of centuries counts as endless. */
   static long saturatedNanos(Duration duration) {
-    try {
-      return duration.toNanos();
-    } catch (ArithmeticException beyondTheRange) {
-      return duration.isNegative() ? Long.MIN_VALUE : Long.MAX_VALUE;
-    }
+    return TimeUnit.NANOSECONDS.convert(duration);
   }
 
   /** Returns milliseconds, rounded up: nodes never hold a key for less than requested. */
@@ -133,12 +130,7 @@ record Settings(
       return List.of(
           "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
     }
-    return name.startsWith(RESERVED_PREFIX)
-        ? List.of(
-            text(
-                "key %s begins with redlock:, which is reserved: choose another name",
-                Brief.text(name)))
-        : List.of();
+    return Setting.reserved("key", name).map(List::of).orElse(List.of());
   }
 
   private static boolean isEncodable(String name) {

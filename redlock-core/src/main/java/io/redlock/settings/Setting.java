@@ -107,7 +107,12 @@ public record Setting<T>(
 
   /** The prefix of every key. */
   public static final Setting<String> KEY_PREFIX =
-      text("key-prefix", "empty", "the prefix of every lock key", Setting::reserved).shared();
+      text(
+              "key-prefix",
+              "empty",
+              "the prefix of every lock key",
+              prefix -> reserved("keyPrefix", prefix))
+          .shared();
 
   /** The time that a node's clock may gain on the client's in a second. */
   public static final Setting<Duration> DRIFT_PER_SECOND =
@@ -226,12 +231,11 @@ public record Setting<T>(
         name, Duration.class, Optional.ofNullable(byDefault), defaultText, meaning, check, false);
   }
 
-  private static Optional<String> reserved(String prefix) {
-    return prefix.startsWith(RESERVED)
-        ? Optional.of(
-            "keyPrefix "
-                + Brief.text(prefix)
-                + " begins with redlock:, which is reserved: choose another")
+  /** Returns why a key, or a prefix of keys, is refused; empty if the library has no use for it. */
+  public static Optional<String> reserved(String what, String key) {
+    String why = " begins with redlock:, which is reserved: choose another";
+    return key.startsWith(RESERVED)
+        ? Optional.of(what + " " + Brief.text(key) + why)
         : Optional.empty();
   }
 
@@ -260,10 +264,10 @@ public record Setting<T>(
         .replaceAll(match -> match.group(1).toUpperCase(Locale.ROOT));
   }
 
-  /** Returns the value, which may be left out but not be null. */
-  public T given(@Nullable T value) {
+  /** Returns the value of a setting of this name, which may be left out but not be null. */
+  public static <V> V given(@Nullable V value, String name) {
     return Objects.requireNonNull(
-        value, () -> method() + " is null: give a value, or leave the setting out for its default");
+        value, () -> name + " is null: give a value, or leave the setting out for its default");
   }
 
   @Override

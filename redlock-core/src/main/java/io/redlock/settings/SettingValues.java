@@ -2,7 +2,6 @@ package io.redlock.settings;
 
 import io.redlock.text.Brief;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -19,7 +18,7 @@ public final class SettingValues {
 
   /** Sets a value; the last one counts. */
   public <T> void set(Setting<T> setting, @Nullable T value) {
-    given.put(setting.name(), setting.given(value));
+    given.put(setting.name(), Setting.given(value, setting.method()));
   }
 
   /** Returns the value that was given, or the default; empty if there is neither. */
@@ -58,12 +57,10 @@ public final class SettingValues {
 
   /** Returns why values are refused, each by itself. */
   public List<String> problems() {
-    List<String> problems = new ArrayList<>();
-    Setting.ALL.forEach(setting -> add(problems, setting));
-    return problems;
+    return Setting.ALL.stream().map(this::problem).flatMap(Optional::stream).toList();
   }
 
-  private <T> void add(List<String> problems, Setting<T> setting) {
-    find(setting).flatMap(setting.check()).ifPresent(problems::add);
+  private <T> Optional<String> problem(Setting<T> setting) {
+    return find(setting).flatMap(setting.check());
   }
 }
