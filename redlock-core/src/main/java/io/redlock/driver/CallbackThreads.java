@@ -136,23 +136,21 @@ final class CallbackThreads extends Agenda.Item {
 
   /** Warns of each task that has run for so long, once. Called about once a second. */
   void check(long longNanos) {
-    for (Thread slow = slow(longNanos); slow != null; slow = slow(longNanos)) {
-      Log.LOG.warn(
-          "A callback on {} runs for longer than a ttl, and delays others: {}",
-          slow.getName(),
-          List.of(slow.getStackTrace()));
-    }
-  }
-
-  /** Takes note of a task that has run for so long, and returns its thread; null if none is new. */
-  private synchronized @Nullable Thread slow(long longNanos) {
-    for (Worker each : workers) {
-      if (each.thread != null && each.task != each.told && each.hasRunFor(longNanos)) {
-        each.told = each.task;
-        return each.thread;
+    List<Thread> slow = new ArrayList<>();
+    synchronized (this) {
+      for (Worker each : workers) {
+        if (each.thread != null && each.task != each.told && each.hasRunFor(longNanos)) {
+          slow.add(each.thread);
+          each.told = each.task;
+        }
       }
     }
-    return null;
+    for (Thread each : slow) {
+      Log.LOG.warn(
+          "A callback on {} runs for longer than a ttl, and delays others: {}",
+          each.getName(),
+          List.of(each.getStackTrace()));
+    }
   }
 
   /** Takes one task after the other, on a thread. Guarded by the threads. */
