@@ -72,6 +72,7 @@ final class SystemSources {
               1, worker -> threads.newThread(() -> work(worker)), new DiscardPolicy());
       executor.setRemoveOnCancelPolicy(true);
       executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+      planChecks();
     }
 
     private void work(Runnable worker) {
@@ -112,12 +113,7 @@ final class SystemSources {
 
     @Override
     public void watch(Runnable check) {
-      synchronized (checks) {
-        checks.add(check);
-        if (checks.size() == 1) {
-          planChecks();
-        }
-      }
+      checks.add(check);
     }
 
     private void check() {
