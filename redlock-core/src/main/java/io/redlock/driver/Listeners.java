@@ -25,8 +25,8 @@ final class Listeners {
 
   Listeners(List<RedlockListener> all, Callbacks callbacks) {
     this.all = all.toArray(RedlockListener[]::new);
-    this.events = all.stream().map(listener -> new Events(listener, callbacks)).toList();
     this.callbacks = callbacks;
+    this.events = all.stream().map(Events::new).toList();
     callbacks.addThreads(this.all.length);
   }
 
@@ -37,16 +37,14 @@ final class Listeners {
   }
 
   /** The events that wait for a listener, which gets one at a time. */
-  private static final class Events {
+  private final class Events {
     private final String name;
-    private final Callbacks callbacks;
     private final Queue<Runnable> waiting = new LinkedBlockingQueue<>(); // guarded by this
     private boolean isRunning; // guarded by this
     private final AtomicLong dropped = new AtomicLong();
 
-    Events(RedlockListener listener, Callbacks callbacks) {
+    Events(RedlockListener listener) {
       this.name = listener.getClass().getName();
-      this.callbacks = callbacks;
     }
 
     void add(Runnable event, boolean always) {
