@@ -19,10 +19,8 @@ final class NodeClock {
 
   /** Takes a time that the node reported between two readings of the monotonic clock. */
   void learn(long nodeMicros, long beforeNanos, long afterNanos) {
-    bounds.step(
-        OffsetBounds.leastMicros(nodeMicros, afterNanos),
-        OffsetBounds.mostMicros(nodeMicros, beforeNanos),
-        (afterNanos - learnedNanos) / NANOS_PER_MICRO_OF_DRIFT);
+    long driftMicros = (afterNanos - learnedNanos) / NANOS_PER_MICRO_OF_DRIFT;
+    bounds.step(nodeMicros, beforeNanos, afterNanos, driftMicros);
     learnedNanos = afterNanos;
     offsetMicros = OptionalLong.of(bounds.middleMicros());
   }

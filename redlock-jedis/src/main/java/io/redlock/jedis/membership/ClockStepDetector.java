@@ -1,7 +1,5 @@
 package io.redlock.jedis.membership;
 
-import java.util.OptionalLong;
-
 /**
  * A detector of steps of a node's clock. Between two audits that clock may gain or lose the drift
  * that leases allow for, and the time that the audits took. Anything beyond is a step. Not
@@ -28,20 +26,17 @@ final class ClockStepDetector {
    *
    * @param nodeMicros the node's clock, read between the two readings of the monotonic clock
    * @param wallAheadMicros the offset of this machine's wall clock from its monotonic clock
-   * @return the step of the node's clock since the last audit; empty if there was none
+   * @return the step of the node's clock since the last audit; 0 if there was none
    */
-  OptionalLong stepMicros(
-      long nodeMicros, long beforeNanos, long afterNanos, long wallAheadMicros) {
-    long atLeast = OffsetBounds.leastMicros(nodeMicros, afterNanos);
-    long atMost = OffsetBounds.mostMicros(nodeMicros, beforeNanos);
+  long stepMicros(long nodeMicros, long beforeNanos, long afterNanos, long wallAheadMicros) {
     long sinceMicros = (afterNanos - lastNanos) / 1_000; // any, before the first
     long drift = FLOOR_MICROS + sinceMicros / 1_000 * driftPartsPerMillion / 1_000;
-    long byMonotonic = monotonic.step(atLeast, atMost, drift);
-    long byWall = wall.step(atLeast - wallAheadMicros, atMost - wallAheadMicros, drift);
+    long byMonotonic = monotonic.step(nodeMicros, beforeNanos, afterNanos, drift);
+    long byWall = wall.step(nodeMicros - wallAheadMicros, beforeNanos, afterNanos, drift);
     lastNanos = afterNanos;
-    if (Long.signum(byMonotonic) * Long.signum(byWall) <= 0) {
-      return OptionalLong.empty();
-    }
-    return OptionalLong.of(Long.signum(byWall) * Math.min(Math.abs(byMonotonic), Math.abs(byWall)));
+    boolean isAhead = byWall > 0;
+    return isAhead
+        ? Math.max(0, Math.min(byMonotonic, byWall))
+        : Math.min(0, Math.max(byMonotonic, byWall));
   }
 }

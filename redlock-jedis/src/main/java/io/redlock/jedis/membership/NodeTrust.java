@@ -152,11 +152,10 @@ public final class NodeTrust {
 
   private String step(NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker) {
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
-    return clock.stepMicros(audit.nodeMicros(), beforeNanos, afterNanos, wallAheadMicros).stream()
-        .mapToObj(
-            micros -> "its clock stepped by " + Brief.exact(Duration.ofMillis(micros / 1_000)))
-        .findFirst()
-        .orElse("");
+    long micros = clock.stepMicros(audit.nodeMicros(), beforeNanos, afterNanos, wallAheadMicros);
+    return micros == 0
+        ? ""
+        : "its clock stepped by " + Brief.exact(Duration.ofMillis(micros / 1_000));
   }
 
   private void warn(NodeAudit audit) {

@@ -10,49 +10,37 @@ package io.redlock.jedis.membership;
  */
 public final class OffsetBounds {
 
-  private long atLeast;
-  private long atMost;
-  private boolean known;
+  /** As good as without bounds, and far from an overflow. */
+  private static final long UNBOUNDED_MICROS = Long.MAX_VALUE / 4;
 
-  /** Returns the least offset of a clock that was read before this time. */
-  public static long leastMicros(long nodeMicros, long afterNanos) {
-    return nodeMicros - Math.floorDiv(afterNanos, 1_000) - 1;
-  }
-
-  /** Returns the greatest offset of a clock that was read after this time. */
-  public static long mostMicros(long nodeMicros, long beforeNanos) {
-    return nodeMicros - Math.floorDiv(beforeNanos, 1_000) + 1;
-  }
+  private long atLeast = -UNBOUNDED_MICROS;
+  private long atMost = UNBOUNDED_MICROS;
 
   /**
-   * Takes a reading.
+   * Takes a time that the clock showed between two readings of the monotonic clock.
    *
    * @param driftMicros by how much the clocks can have drifted apart since the last reading
    * @return how far the offset has moved if the reading contradicts the bounds; 0 if both can be
    *     true
    */
-  public long step(long newAtLeast, long newAtMost, long driftMicros) {
-    long oldAtLeast = atLeast - driftMicros;
-    long oldAtMost = atMost + driftMicros;
-    if (!known || newAtLeast > oldAtMost || newAtMost < oldAtLeast) {
-      long step = middle(newAtLeast, newAtMost) - middleMicros();
-      boolean isFirst = !known;
+  public long step(long nodeMicros, long beforeNanos, long afterNanos, long driftMicros) {
+    long newAtLeast = nodeMicros - Math.floorDiv(afterNanos, 1_000) - 1;
+    long newAtMost = nodeMicros - Math.floorDiv(beforeNanos, 1_000) + 1;
+    long oldMiddle = middleMicros();
+    atLeast -= driftMicros;
+    atMost += driftMicros;
+    if (newAtLeast > atMost || newAtMost < atLeast) {
       atLeast = newAtLeast;
       atMost = newAtMost;
-      known = true;
-      return isFirst ? 0 : step;
+      return middleMicros() - oldMiddle;
     }
-    atLeast = Math.max(oldAtLeast, newAtLeast);
-    atMost = Math.min(oldAtMost, newAtMost);
+    atLeast = Math.max(atLeast, newAtLeast);
+    atMost = Math.min(atMost, newAtMost);
     return 0;
   }
 
   /** Returns the middle of the bounds. */
   public long middleMicros() {
-    return middle(atLeast, atMost);
-  }
-
-  private static long middle(long a, long b) {
-    return Math.floorDiv(a + b, 2);
+    return Math.floorDiv(atLeast + atMost, 2);
   }
 }
