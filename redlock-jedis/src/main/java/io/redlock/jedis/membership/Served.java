@@ -1,8 +1,8 @@
 package io.redlock.jedis.membership;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * The clients that a node serves, as its mark lists them: those of a set by its id, those that move
@@ -34,11 +34,8 @@ public record Served(String text) {
   }
 
   static Served of(List<String> labels) {
-    StringBuilder text = new StringBuilder("|");
-    for (String label : labels) {
-      text.append(label).append('|');
-    }
-    return new Served(text.toString());
+    return new Served(
+        "|" + labels.stream().map(label -> label + "|").collect(Collectors.joining()));
   }
 
   /** Returns the label of clients that move from one set to another. */
@@ -62,7 +59,7 @@ public record Served(String text) {
 
   /** Returns true if the node has left. */
   public boolean isNobody() {
-    return text.equals("|");
+    return equals(NOBODY);
   }
 
   /** Returns the list with one more label. */
@@ -72,14 +69,12 @@ public record Served(String text) {
 
   /** Returns the list without these clients. */
   Served without(String label) {
-    List<String> others = new ArrayList<>(labels());
-    others.remove(label);
-    return of(others);
+    return new Served(text.replace(part(label), "|"));
   }
 
   /** Returns all labels of clients that move. */
   public List<String> changes() {
-    return labels().stream().filter(label -> label.indexOf('>') > 0).toList();
+    return labels().stream().filter(label -> label.contains(">")).toList();
   }
 
   @Override
