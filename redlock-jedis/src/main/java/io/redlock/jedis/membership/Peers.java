@@ -8,12 +8,11 @@ import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import java.util.function.ToLongFunction;
-import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The knowledge that the lanes of one lock service share about their nodes: clocks, identities, and
@@ -22,11 +21,11 @@ import org.jspecify.annotations.Nullable;
 public final class Peers {
 
   private final Quorum nodes;
-  private final List<String> names;
+  private final List<Node> silent; // all of them
   private final long skewMicros;
-  private final @Nullable Heard[] heard; // guarded by this; null: not connected, or a twin
+  private final Map<Integer, Heard> heard = new TreeMap<>(); // guarded by this; no twins
   private int accepted; // guarded by this; connected, and not refused, as bits
-  private final @Nullable Runnable[] whenTold; // guarded by this; of each node
+  private final Map<Integer, Runnable> whenTold = new TreeMap<>(); // guarded by this
   private boolean quorum; // guarded by this; stays true
   private Optional<Agreement> agreed = Optional.empty(); // guarded by this; seen last
   private String label = ""; // guarded by this; of these clients in marks, empty until known
@@ -56,12 +55,9 @@ public final class Peers {
    * @param skewMicros the allowed difference between the clocks of two nodes
    */
   public Peers(List<String> names, Quorum quorum, long skewMicros) {
-    int nodes = quorum.nodes();
-    this.names = List.copyOf(names);
+    this.silent = names.stream().map(name -> Node.of(name, null)).toList();
     this.nodes = quorum;
     this.skewMicros = skewMicros;
-    this.heard = new Heard[nodes];
-    this.whenTold = new Runnable[nodes];
   }
 
   /** Returns the name of these clients in marks; empty if none has shown it yet. */
@@ -90,7 +86,7 @@ public final class Peers {
             audit.nodeMicros() - middleMicros,
             uncertaintyMicros,
             wallAheadMicros);
-    heard[index] = twin.isEmpty() ? self : null;
+    heard.compute(index, (key, before) -> twin.isEmpty() ? self : null);
     Membership membership = membership(rules, afterNanos);
     Advice advice = membership.advice(index);
     if (advice instanceof Advice.Keep) {
@@ -110,25 +106,21 @@ public final class Peers {
   }
 
   private Membership membership(TrustRules rules, long nowNanos) {
-    List<Node> all = new ArrayList<>();
-    for (int node = 0; node < heard.length; node++) {
-      Heard its = heard[node]; // if it is old, the node may show another mark by now
-      boolean isOld = its == null || nowNanos - its.auditedNanos > NodeAudit.FRESH_NANOS;
-      all.add(its == null || isOld ? Node.of(names.get(node), null) : its.node);
-    }
+    List<Node> all = new ArrayList<>(silent);
+    heard.values().stream() // if it is old, the node may show another mark by now
+        .filter(each -> nowNanos - each.auditedNanos <= NodeAudit.FRESH_NANOS)
+        .forEach(each -> all.set(each.index, each.node));
     boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
     return new Membership(all, nodes, rules, isChosen ? label : "", agreed);
   }
 
   /** Returns the name of another node that is the same process; the second one does not count. */
   private String twin(int node, String runId) {
-    for (int other = 0; other < heard.length; other++) {
-      Heard known = heard[other];
-      if (other != node && known != null && known.node.answer().runId().equals(runId)) {
-        return known.node.name();
-      }
-    }
-    return "";
+    return heard.values().stream()
+        .filter(each -> each.index != node && each.node.answer().runId().equals(runId))
+        .findFirst()
+        .map(each -> each.node.name())
+        .orElse("");
   }
 
   /**
@@ -136,8 +128,7 @@ public final class Peers {
    * longer give the time of a node.
    */
   private List<Heard> fresh(long wallAheadMicros) {
-    return Stream.of(heard)
-        .filter(Objects::nonNull)
+    return heard.values().stream()
         .filter(each -> Math.abs(each.wallAheadMicros - wallAheadMicros) <= skewMicros)
         .toList();
   }
@@ -179,21 +170,20 @@ public final class Peers {
    * @return true if there is or was such a quorum
    */
   boolean judged(int node, boolean isAccepted) {
-    List<Runnable> due = new ArrayList<>();
+    Map<Integer, Runnable> due = new TreeMap<>();
     boolean isReached;
     synchronized (this) {
-      boolean isNews = !quorum && isAccepted && (accepted & 1 << node) == 0;
+      if (!quorum && isAccepted && (accepted & 1 << node) == 0) {
+        due.putAll(whenTold);
+      }
       accepted = isAccepted ? accepted | 1 << node : accepted & ~(1 << node);
       quorum |= nodes.isReachedBy(accepted);
       isReached = quorum;
-      for (int other = 0; isNews && other < whenTold.length; other++) {
-        Runnable action = whenTold[other];
-        if (action != null && (quorum || other != node)) {
-          due.add(action);
-        }
-      }
     }
-    due.forEach(Runnable::run);
+    if (!isReached) {
+      due.remove(node);
+    }
+    due.values().forEach(Runnable::run);
     return isReached;
   }
 
@@ -206,7 +196,7 @@ public final class Peers {
     return "only "
         + Integer.bitCount(accepted)
         + " of "
-        + heard.length
+        + silent.size()
         + " nodes can be used so far; none votes until "
         + (nodes.isJoint() ? nodes.toString() : nodes.least())
         + " can";
@@ -214,12 +204,12 @@ public final class Peers {
 
   /** Runs the action whenever another node was accepted, until there is a quorum. */
   synchronized void whenTold(int node, Runnable action) {
-    whenTold[node] = action;
+    whenTold.put(node, action);
   }
 
   /** Takes note that the node's connection has ended: another server may answer the next one. */
   synchronized void left(int node) {
-    heard[node] = null;
+    heard.remove(node);
     accepted &= ~(1 << node);
   }
 }
