@@ -151,7 +151,7 @@ public final class Doctor {
     if (verdict.refresh() != null && verdict.stand() == Stand.ABSTAINS) {
       return "new or reset: when first used, it abstains for a little more than maxTtl";
     }
-    return verdict.reason().isEmpty() && warning != null ? warning : verdict.reason();
+    return verdict.reason().isEmpty() ? warning : verdict.reason();
   }
 
   /** Prints the point that a change of masters has reached, and the next step. */

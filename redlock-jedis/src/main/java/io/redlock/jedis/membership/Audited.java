@@ -55,11 +55,9 @@ public record Audited(
     return surroundings().beyondSkewMicros().isPresent(); // N1
   }
 
-  /** Returns the write of a mark; one of new data is dated later if its clock may be wrong (N1). */
+  /** Returns the write of a mark. */
   NodeAudit.Refresh writing(BirthMark mark) {
-    NodeAudit audit = node.answer();
-    long aheadMillis = (surroundings().beyondSkewMicros().orElse(0) + 999) / 1_000;
-    return new NodeAudit.Refresh(audit.birth(), audit.nodeMicros(), mark, aheadMillis);
+    return surroundings().writing(node.answer(), mark);
   }
 
   /** Returns the same without a mark: what it shows is written over. */
@@ -85,11 +83,6 @@ public record Audited(
 
   /** Returns why the master cannot be used, whatever its mark says; empty if it can. */
   String fault(TrustRules rules) {
-    NodeAudit audit = audit();
-    if (audit == null || around == null) {
-      return failureText();
-    }
-    String fault = rules.misconfiguration(audit, around);
-    return fault == null ? "" : fault;
+    return around == null ? failureText() : rules.misconfiguration(node.answer(), around);
   }
 }

@@ -79,10 +79,6 @@ public record BirthMark(
                 Long.parseLong(matcher.group(9))));
   }
 
-  static boolean isOfAnotherVersion(String text) {
-    return OTHER_VERSION.matcher(text).matches();
-  }
-
   /** Returns why a text is no mark, and the fix. */
   public static String unreadable(String text) {
     Matcher version = OTHER_VERSION.matcher(text);
@@ -103,10 +99,10 @@ public record BirthMark(
         && audit.evictedKeys() <= evictedKeys;
   }
 
-  /** Returns true if the abstention that the mark asks for is over. */
-  public boolean isSettled(NodeAudit audit) {
-    return isFounded
-        && (isAdopted || audit.nodeMillis() - firstSeenMillis >= agreement.abstentionMillis());
+  /** Returns the rest of its abstention, if clocks are misread by so much; none is left at 0. */
+  long leftMillis(NodeAudit audit, long misreadMillis) {
+    long ageMillis = audit.nodeMillis() - firstSeenMillis;
+    return isAdopted ? 0 : agreement.abstentionMillis() + misreadMillis - ageMillis;
   }
 
   /** Returns a mark of data that counts as first seen when it is written. */
@@ -133,15 +129,7 @@ public record BirthMark(
    * Returns the mark of the same data in the history of this audit, with its count of evictions.
    */
   BirthMark in(NodeAudit audit) {
-    return new BirthMark(
-        runId,
-        audit.replId(),
-        firstSeenMillis,
-        isAdopted,
-        isFounded,
-        audit.evictedKeys(),
-        serves,
-        agreement);
+    return fresh(audit, isAdopted, serves, agreement).founded(isFounded).dated(firstSeenMillis);
   }
 
   /** Returns a mark of the same data that serves these clients under this agreement. */
@@ -192,10 +180,6 @@ public record BirthMark(
 
   /** Returns the text after the time of the first sight. */
   public String tail() {
-    return rest() + serves + " " + agreement.text();
-  }
-
-  private String rest() {
     return (isAdopted ? " adopted " : " seen ")
         + (isFounded ? "founded " : "founding ")
         + evictedKeys
@@ -203,7 +187,10 @@ public record BirthMark(
         + agreement.maxTtlMillis()
         + " "
         + agreement.abstentionMillis()
-        + " ";
+        + " "
+        + serves
+        + " "
+        + agreement.text();
   }
 
   /**
@@ -211,7 +198,8 @@ public record BirthMark(
    * carry (N3). Nothing else in it changes while masters change, so no client loses a turn.
    */
   public String guard() {
-    return head() + firstSeenMillis + rest();
+    String text = toString();
+    return text.substring(0, text.indexOf(serves.text()));
   }
 
   /** Returns the text that the node stores. */

@@ -193,7 +193,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     if (isNew && !goesOn && !audit.birth().isEmpty() && !isBegun(node, set)) {
       return "it has a birth mark, so it was used: leave out --new";
     }
-    if (node.isUnreadable() && !BirthMark.isOfAnotherVersion(audit.birth())) {
+    if (node.isUnreadable() && BirthMark.unreadable(audit.birth()).equals(BirthMark.UNREADABLE)) {
       return BirthMark.UNREADABLE;
     }
     String objection = membership.objection(master.index());

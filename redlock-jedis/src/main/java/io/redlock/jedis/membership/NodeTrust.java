@@ -6,8 +6,8 @@ import io.redlock.spi.BackgroundLog;
 import io.redlock.spi.Ticker;
 import io.redlock.text.Brief;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +20,7 @@ public final class NodeTrust {
 
   private static final BackgroundLog LOG = BackgroundLog.of("io.redlock.jedis.NodeLane");
 
-  private static final int MOST_EARLIER = 8;
+  private static final int MOST_PROCESSES = 9;
 
   /** The time for which an observer remembers that servers alternate. */
   private static final long SHOWN_MILLIS = 60_000;
@@ -31,12 +31,11 @@ public final class NodeTrust {
   private final TrustRules rules;
   private final ClockStepDetector clock;
 
-  private final Deque<String> earlier = new ArrayDeque<>(); // processes that answered before
+  private final List<String> processes = new ArrayList<>(); // that answered, the last one first
 
   private @Nullable BirthMark past; // the last mark, if it was valid
   private @Nullable Sound sound; // of this connection
   private String warned = "";
-  private String process = "";
   private boolean alternates;
   private long alternatedNanos;
 
@@ -78,7 +77,7 @@ public final class NodeTrust {
     Verdict verdict =
         rules.judge(shown, peers.hear(index, shown, beforeNanos, afterNanos, ticker, rules));
     if (isAlternating(audit, afterNanos)) {
-      verdict = Verdict.refused(Verdict.alternating(audit.runId(), earlier.getLast()));
+      verdict = Verdict.refused(Verdict.alternating(audit.runId(), processes.get(1)));
     }
     boolean quorum = peers.judged(index, verdict.stand() != Stand.REFUSED);
     if (!quorum && verdict.stand() == Stand.VOTES) {
@@ -130,18 +129,15 @@ public final class NodeTrust {
    */
   private boolean isAlternating(NodeAudit audit, long nowNanos) {
     String runId = audit.runId();
-    if (!runId.equals(process)) {
-      if (earlier.remove(runId)) {
+    if (processes.indexOf(runId) != 0) {
+      if (processes.remove(runId)) {
         alternates = true;
         alternatedNanos = nowNanos;
       }
-      if (!process.isEmpty()) {
-        earlier.addLast(process);
+      processes.add(0, runId);
+      if (processes.size() > MOST_PROCESSES) {
+        processes.remove(MOST_PROCESSES);
       }
-      if (earlier.size() > MOST_EARLIER) {
-        earlier.removeFirst();
-      }
-      process = runId;
     }
     alternates &=
         nowNanos - alternatedNanos
@@ -160,10 +156,10 @@ public final class NodeTrust {
 
   private void warn(NodeAudit audit) {
     String warning = TrustRules.warning(audit);
-    if (warning != null && !warning.equals(warned)) {
+    if (!warning.isEmpty() && !warning.equals(warned)) {
       LOG.warn("node {}: {}", node, warning);
     }
-    warned = warning == null ? "" : warning;
+    warned = warning;
   }
 
   /** Returns the part of a mark without which a node grants and extends nothing; empty for none. */

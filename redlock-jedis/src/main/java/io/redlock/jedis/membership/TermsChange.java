@@ -82,8 +82,8 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
 
   /** Changes the guard and the longest ttl of a master, of which all abstain for long enough. */
   private static Step changed(Audited member, Agreement wanted) {
-    boolean isSettled = member.node().shown().isSettled(member.node().answer());
-    if (terms(member).guarded() && !wanted.guarded() && !isSettled) {
+    long leftMillis = member.node().shown().leftMillis(member.node().answer(), 0);
+    if (terms(member).guarded() && !wanted.guarded() && leftMillis > 0) {
       throw new Stopped(member, "it abstains: run the command again when it votes");
     }
     boolean isLonger = terms(member).maxTtlMillis() < wanted.maxTtlMillis();

@@ -59,6 +59,14 @@ public record TrustRules(
       Advice advice,
       String sameServerAs) {
 
+    /**
+     * Returns the write of a mark; one of new data is dated later if its clock may be wrong (N1).
+     */
+    Refresh writing(NodeAudit audit, BirthMark mark) {
+      long aheadMillis = ceilMillis(beyondSkewMicros.orElse(0));
+      return new Refresh(audit.birth(), audit.nodeMicros(), mark, aheadMillis);
+    }
+
     /** Returns the same with other advice. */
     public Surroundings advising(Advice other) {
       return new Surroundings(
@@ -136,7 +144,7 @@ public record TrustRules(
   public Verdict judge(Node node, Surroundings around) {
     NodeAudit audit = node.answer();
     String misconfiguration = misconfiguration(audit, around); // N5
-    if (misconfiguration != null) {
+    if (!misconfiguration.isEmpty()) {
       return Verdict.refused(misconfiguration);
     }
     if (node.isUnreadable()) {
@@ -155,15 +163,15 @@ public record TrustRules(
     BirthMark mark = node.shown();
     // It may be ahead a little: the clock was misread, or was set back a little since.
     long mostMillis = audit.nodeMillis() + ceilMillis(skewMicros) + misread(around);
-    return node.isValid() && mark.firstSeenMillis() <= mostMillis
+    return mark.firstSeenMillis() <= mostMillis
         ? keep(audit, mark, around)
         : renew(audit, around, new Advice.Write(mark.serves(), mark.agreement()));
   }
 
   /**
-   * Returns what an operator has to fix before the node can take part; null if there is nothing.
+   * Returns what an operator has to fix before the node can take part; empty if there is nothing.
    */
-  public @Nullable String misconfiguration(NodeAudit audit, Surroundings around) {
+  public String misconfiguration(NodeAudit audit, Surroundings around) {
     if (!audit.isMaster()) {
       return "it is a replica: address its master instead";
     }
@@ -195,7 +203,7 @@ public record TrustRules(
           + around.clockMicros() / 1_000
           + " ms since 1970): set its clock";
     }
-    return null;
+    return "";
   }
 
   private static long distanceMicros(NodeAudit audit, Surroundings around) {
@@ -212,17 +220,11 @@ public record TrustRules(
     if (!fresh.agreement().guarded()) {
       return Verdict.votes(audit, "", Refresh.of(audit, fresh));
     }
-    OptionalLong beyondMicros = around.beyondSkewMicros();
-    if (beyondMicros.isEmpty()) {
+    if (around.beyondSkewMicros().isEmpty()) {
       // The age of the mark would be wrong by as much as the clock is.
       return Verdict.abstains(-1, "its data is new, and " + Audited.UNCHECKED, null);
     }
-    long aheadMillis = ceilMillis(beyondMicros.getAsLong());
-    long waitMillis = fresh.agreement().abstentionMillis();
-    return Verdict.abstains(
-        waitMillis,
-        newData(waitMillis),
-        new Refresh(audit.birth(), audit.nodeMicros(), fresh, aheadMillis));
+    return newData(fresh.agreement().abstentionMillis(), around.writing(audit, fresh));
   }
 
   private Verdict keep(NodeAudit audit, BirthMark mark, Surroundings around) {
@@ -231,10 +233,9 @@ public record TrustRules(
     if (!mark.agreement().guarded()) {
       return Verdict.votes(audit, "", recount);
     }
-    long ageMillis = audit.nodeMillis() - mark.firstSeenMillis();
-    long leftMillis = mark.agreement().abstentionMillis() + misread(around) - ageMillis;
-    if (!mark.isAdopted() && leftMillis > 0) {
-      return Verdict.abstains(leftMillis, newData(leftMillis), recount);
+    long leftMillis = mark.leftMillis(audit, misread(around));
+    if (leftMillis > 0) {
+      return newData(leftMillis, recount);
     }
     return recount == null
         ? Verdict.votes(audit, mark.guard(), null)
@@ -250,14 +251,15 @@ public record TrustRules(
     return (micros + 999) / 1_000;
   }
 
-  private static String newData(long leftMillis) {
-    return "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s";
+  private static Verdict newData(long leftMillis, @Nullable Refresh refresh) {
+    String reason = "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s";
+    return Verdict.abstains(leftMillis, reason, refresh);
   }
 
-  /** Returns what is allowed but worth a warning; null if there is nothing. */
-  public static @Nullable String warning(NodeAudit audit) {
+  /** Returns what is allowed but worth a warning; empty if there is nothing. */
+  public static String warning(NodeAudit audit) {
     return audit.replicas() == 0
-        ? null
+        ? ""
         : "it has "
             + audit.replicas()
             + " connected replicas: never let one take over its address, because a promoted"
