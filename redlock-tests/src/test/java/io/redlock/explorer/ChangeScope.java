@@ -142,7 +142,7 @@ final class ChangeScope {
   String label(Client client) {
     return switch (client) {
       case OLD -> PRESENT;
-      case MOVING -> Served.moving(PRESENT, FUTURE);
+      case MOVING -> Served.label(List.of(PRESENT, FUTURE));
       case NEW -> FUTURE;
     };
   }

@@ -400,7 +400,7 @@ class MarkScope {
     MasterSet from = set(PRESENT, present);
     MasterSet to = set(FUTURE, future);
     MarkedNode open =
-        MarkedNode.of(Served.of(Served.moving(PRESENT, FUTURE), FUTURE), terms(from, to));
+        MarkedNode.of(Served.of(Served.label(List.of(PRESENT, FUTURE)), FUTURE), terms(from, to));
     MarkedNode after = member(FUTURE, future);
     MarkedNode left = MarkedNode.of(Served.NOBODY, terms(from, to));
     List<MarkedNode> marks = new ArrayList<>();

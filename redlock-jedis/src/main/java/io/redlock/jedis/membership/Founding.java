@@ -138,8 +138,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
         marks
             .filter(Objects::nonNull)
             .flatMap(mark -> mark.agreement().sets().stream())
-            .filter(set -> set.isOf(names))
-            .toList());
+            .filter(set -> set.isOf(names)));
   }
 
   /** Returns true if its valid mark serves the clients of the set. */

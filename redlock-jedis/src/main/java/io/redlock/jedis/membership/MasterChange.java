@@ -130,7 +130,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
   }
 
   private String joint() {
-    return Served.moving(present, future);
+    return Served.label(List.of(present, future));
   }
 
   private Served prepared() {

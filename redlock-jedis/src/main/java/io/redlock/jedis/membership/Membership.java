@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -32,7 +33,7 @@ public final class Membership {
   private final TrustRules client;
   private final List<String> present;
   private final List<String> future;
-  private final Optional<Mine> mine;
+  private final List<MasterSet> mine; // those that the label of these clients names
   private final Optional<Agreement> agreed; // when this client last saw it
   private final List<Seen> seen;
 
@@ -155,9 +156,6 @@ public final class Membership {
     record Refuse(String reason) implements Advice {}
   }
 
-  /** The clients of which this is one, with the sets that their label names. */
-  private record Mine(String label, List<MasterSet> sets) {}
-
   /**
    * @param nodes the nodes of the list
    * @param quorum those that are enough
@@ -179,7 +177,8 @@ public final class Membership {
     List<String> names = nodes.stream().map(Node::name).toList();
     this.present = some(names, quorum.present());
     this.future = some(names, quorum.future());
-    this.mine = quorum.isJoint() ? moving(known) : settled(known);
+    this.mine =
+        quorum.isJoint() ? moving(known).orElse(List.of()) : settled(known).stream().toList();
     this.seen =
         IntStream.range(0, nodes.size())
             .mapToObj(i -> new Seen(i, nodes.get(i), sight(nodes.get(i))))
@@ -193,19 +192,21 @@ public final class Membership {
 
   /** Returns the name of these clients in marks; empty if no mark shows it. */
   public String label() {
-    return mine.map(Mine::label).orElse("");
+    return label(mine);
+  }
+
+  private static String label(List<MasterSet> sets) {
+    return Served.label(sets.stream().map(MasterSet::id).toList());
   }
 
   /** Returns the set of clients that do not move; empty if no mark shows it. */
   Optional<MasterSet> set() {
-    return mine.filter(its -> !quorum.isJoint()).map(its -> its.sets.get(0));
+    return mine.stream().filter(its -> !quorum.isJoint()).findFirst();
   }
 
   /** Returns true if the mark of a node is right. */
   boolean isKept(int index) {
-    return mine.isPresent()
-        && seen.get(index).sight == Sight.MEMBER
-        && advice(index) instanceof Advice.Keep;
+    return advice(index) instanceof Advice.Keep;
   }
 
   private Stream<Seen> as(Sight... some) {
@@ -220,14 +221,16 @@ public final class Membership {
         .toList();
   }
 
-  /** Returns the nodes whose marks name their set: the members, or if none is, all of any past. */
-  private List<Node> witnesses() {
+  /** Returns the marks that name their set: those of members, or if none is, all of any past. */
+  private Stream<BirthMark> witnesses() {
     boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
-    return nodes.stream().filter(hasMembers ? Node::isMember : Node::hasFoundedText).toList();
+    return nodes.stream()
+        .filter(hasMembers ? Node::isMember : Node::hasFoundedText)
+        .map(Node::shown);
   }
 
-  static <T> Optional<T> mostShown(List<T> all) {
-    return all.stream()
+  static <T> Optional<T> mostShown(Stream<T> all) {
+    return all
         .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()))
         .entrySet()
         .stream()
@@ -240,40 +243,30 @@ public final class Membership {
   // Whose client this is.
 
   /** Finds the set of a client that does not move: by its names, else by whom all nodes serve. */
-  private Optional<Mine> settled(String known) {
-    List<MasterSet> alike = new ArrayList<>();
-    List<MasterSet> whole = new ArrayList<>();
-    for (Node node : witnesses()) {
-      for (MasterSet set : node.shown().agreement().sets()) {
-        if (set.isOf(present) || set.id().equals(known)) {
-          alike.add(set);
-        } else if (set.names().size() == present.size()
-            && nodes.stream()
-                .allMatch(each -> each.isMember() && each.shown().serves().includes(set.id()))) {
-          whole.add(set);
-        }
-      }
-    }
-    return mostShown(alike.isEmpty() ? whole : alike).map(set -> new Mine(set.id(), List.of(set)));
+  private Optional<MasterSet> settled(String known) {
+    Predicate<MasterSet> isAlike = set -> set.isOf(present) || set.id().equals(known);
+    Predicate<MasterSet> isWhole =
+        set ->
+            set.names().size() == present.size()
+                && nodes.stream()
+                    .allMatch(each -> each.isMember() && each.shown().serves().includes(set.id()));
+    List<MasterSet> sets = witnesses().flatMap(mark -> mark.agreement().sets().stream()).toList();
+    return mostShown(sets.stream().filter(isAlike))
+        .or(() -> mostShown(sets.stream().filter(isWhole)));
   }
 
   /**
    * Finds the change in which a client moves: the one of its lists that most nodes show. Marks say
    * only by names which master is a present one and which a future one.
    */
-  private Optional<Mine> moving(String known) {
-    List<Mine> shown = new ArrayList<>();
-    for (Node node : witnesses()) {
-      List<MasterSet> sets = node.shown().agreement().sets();
-      boolean isIts = sets.size() > 1 && sets.get(0).isOf(present) && sets.get(1).isOf(future);
-      String label = isIts ? Served.moving(sets.get(0).id(), sets.get(1).id()) : "";
-      if (isIts
-          && node.shown().serves().includes(label)
-          && (known.isEmpty() || known.equals(label))) {
-        shown.add(new Mine(label, sets));
-      }
-    }
-    return mostShown(shown);
+  private Optional<List<MasterSet>> moving(String known) {
+    return mostShown(
+        witnesses()
+            .filter(mark -> mark.serves().includes(label(mark.agreement().sets())))
+            .map(mark -> mark.agreement().sets())
+            .filter(sets -> sets.size() > 1)
+            .filter(sets -> sets.get(0).isOf(present) && sets.get(1).isOf(future))
+            .filter(sets -> known.isEmpty() || known.equals(label(sets))));
   }
 
   // What each node may do.
@@ -285,8 +278,7 @@ public final class Membership {
     if (node.audit.birth().isEmpty()) {
       return Sight.EMPTY;
     }
-    boolean isMine = mine.isPresent() && mine.get().sets.stream().allMatch(node::isOf);
-    if (isMine) {
+    if (!mine.isEmpty() && mine.stream().allMatch(node::isOf)) {
       return node.isMember() ? Sight.MEMBER : Sight.FORMER;
     }
     if (node.isMember()) {
@@ -303,10 +295,10 @@ public final class Membership {
   /** Returns the advice for a node that answers. */
   public Advice advice(int index) {
     Seen node = seen.get(index);
-    if (mine.isPresent()) {
+    if (!mine.isEmpty()) {
       return switch (node.sight) {
-        case MEMBER, LEFT, STRANGER -> marked(node.shown(), mine.get());
-        default -> copied(index, mine.get());
+        case MEMBER, LEFT, STRANGER -> marked(node.shown());
+        default -> copied(index);
       };
     }
     if (quorum.isJoint()) {
@@ -315,16 +307,16 @@ public final class Membership {
     return isAny(Sight.LEFT, Sight.STRANGER) ? stranger(node) : unfounded();
   }
 
-  private Advice marked(BirthMark mark, Mine its) {
+  private Advice marked(BirthMark mark) {
     String difference = client.difference(mark.agreement());
-    return !mark.serves().includes(its.label)
-        ? new Advice.Refuse(unserved(mark, its.label))
+    return !mark.serves().includes(label())
+        ? new Advice.Refuse(unserved(mark))
         : difference.isEmpty() ? new Advice.Keep() : new Advice.Refuse(difference);
   }
 
   /** Returns the mark for a node without one that counts: what the others agreed on. */
-  private Advice copied(int index, Mine its) {
-    Optional<Agreement> shown = mostShown(as(Sight.MEMBER).map(Seen::terms).toList());
+  private Advice copied(int index) {
+    Optional<Agreement> shown = mostShown(as(Sight.MEMBER).map(Seen::terms));
     boolean isAgreed =
         quorum.isReachedBy(
             as(Sight.MEMBER)
@@ -341,8 +333,8 @@ public final class Membership {
         (isAgreed ? as(Sight.MEMBER) : as(Sight.MEMBER, Sight.FORMER))
             .filter(each -> each.node.hasFoundedText())
             .toList();
-    Served common = common(index, sources, its);
-    if (!common.includes(its.label) || common.includes(Served.ABORTING)) {
+    Served common = common(index, sources);
+    if (!common.includes(label()) || common.includes(Served.ABORTING)) {
       return new Advice.Wait(TrustRules.UNMARKED_IN_A_CHANGE);
     }
     // While an operator changes the terms, a lease may have lived for as long as any of them says.
@@ -355,7 +347,7 @@ public final class Membership {
             .filter(each -> each.shown().serves().equals(common))
             .map(each -> each.shown().agreement().sets())
             .findFirst()
-            .orElse(its.sets);
+            .orElse(mine);
     Agreement agreement = (isAgreed ? shown : longest).orElseThrow().of(sets);
     String difference = client.difference(agreement);
     return difference.isEmpty()
@@ -366,14 +358,14 @@ public final class Membership {
   /**
    * Returns the clients that a node may serve: its own as far as every source of them serves them.
    */
-  private Served common(int index, List<Seen> sources, Mine its) {
+  private Served common(int index, List<Seen> sources) {
     return Served.of(
         sources.stream()
             .flatMap(each -> each.shown().serves().labels().stream())
             .distinct()
             .filter(
                 label -> {
-                  int listing = listing(label, index, its);
+                  int listing = listing(label, index);
                   List<Seen> all =
                       sources.stream().filter(each -> (listing & 1 << each.index) != 0).toList();
                   return (listing & 1 << index) != 0
@@ -384,10 +376,10 @@ public final class Membership {
   }
 
   /** Returns the nodes that are sources of these clients for a node of one of their lists. */
-  private int listing(String label, int index, Mine its) {
-    boolean isOfFuture = its.sets.size() > 1 && label.equals(its.sets.get(1).id());
-    boolean isOfPresent = label.equals(its.sets.get(0).id()) || label.equals(Served.NO_RETURN);
-    boolean isPresent = !quorum.isJoint() || (quorum.present() & 1 << index) != 0;
+  private int listing(String label, int index) {
+    boolean isOfFuture = quorum.isJoint() && label.equals(mine.get(1).id());
+    boolean isOfPresent = label.equals(mine.get(0).id()) || label.equals(Served.NO_RETURN);
+    boolean isPresent = (quorum.present() & 1 << index) != 0;
     return isOfPresent || !isOfFuture && isPresent ? quorum.present() : quorum.future();
   }
 
@@ -437,9 +429,8 @@ public final class Membership {
   /** Explains why the masters are not those of the list. */
   private Advice stranger(Seen node) {
     MasterSet other =
-        mostShown(nodes.stream().filter(Node::isMember).map(each -> each.shown().last()).toList())
-            .orElseThrow();
-    boolean isPart = !other.isOf(present) && present.containsAll(other.names());
+        mostShown(as(Sight.LEFT, Sight.STRANGER).map(each -> each.shown().last())).orElseThrow();
+    boolean isPart = present.containsAll(other.names());
     return new Advice.Refuse(
         node.is(Sight.LEFT) ? LEFT : differs(other) + (isPart ? "; " + replacing() : ""));
   }
@@ -502,7 +493,7 @@ public final class Membership {
     }
     List<MasterSet> sets = mark.agreement().sets();
     MasterSet last = mark.last();
-    if (last.isOf(future) && !last.isOf(present) && mark.serves().includes(last.id())) {
+    if (last.isOf(future) && mark.serves().includes(last.id())) {
       return "the change to "
           + future.size()
           + " masters is finished: list these as the nodes, and leave movingTo out";
@@ -517,7 +508,7 @@ public final class Membership {
   }
 
   /** Returns why a node does not serve this client, and which step was skipped. */
-  private String unserved(BirthMark mark, String label) {
+  private String unserved(BirthMark mark) {
     Served served = mark.serves();
     if (served.isNobody()) {
       return LEFT;
@@ -531,14 +522,14 @@ public final class Membership {
     if (quorum.isJoint()) {
       return "it takes part in another change of masters than this client: restart the client";
     }
-    if (sets.get(0).id().equals(label)) {
+    if (sets.get(0).id().equals(label())) {
       return "its clients move from "
           + present
           + " to "
           + last.names()
           + ", which is committed: first run this client with movingTo";
     }
-    if (last.id().equals(label)) {
+    if (last.id().equals(label())) {
       return "its clients move to "
           + present
           + ", which is not committed: first run redlock resize commit";

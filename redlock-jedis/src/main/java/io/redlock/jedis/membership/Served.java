@@ -38,9 +38,9 @@ public record Served(String text) {
         "|" + labels.stream().map(label -> label + "|").collect(Collectors.joining()));
   }
 
-  /** Returns the label of clients that move from one set to another. */
-  public static String moving(String present, String future) {
-    return present + ">" + future;
+  /** Returns the label of the clients of a set, or of those that move from one to another. */
+  public static String label(List<String> ids) {
+    return String.join(">", ids);
   }
 
   /** Returns the part of a list that names this client; the scripts look for it. */

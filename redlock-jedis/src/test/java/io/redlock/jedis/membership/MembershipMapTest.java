@@ -20,7 +20,7 @@ class MembershipMapTest {
   private static final MasterSet OLD = new MasterSet("old", List.of("a", "b", "c"));
   private static final MasterSet NEW = new MasterSet("new", List.of("a", "b", "d"));
   private static final MasterSet NAMESAKE = new MasterSet("namesake", OLD.names());
-  private static final String CHANGE = Served.moving(OLD.id(), NEW.id());
+  private static final String CHANGE = Served.label(List.of(OLD.id(), NEW.id()));
   private static final MasterSet FAR = new MasterSet("far", List.of("a", "y", "z"));
 
   @TestFactory
