@@ -126,7 +126,7 @@ final class MarkRules {
               0,
               scope.advice(client, membership, audits, i),
               "");
-      Verdict verdict = client.rules().judge(Membership.Node.of("", audit), around);
+      Verdict verdict = client.rules().judge(Membership.Node.of(i, "", audit), around);
       Refresh refresh = verdict.refresh();
       if (refresh != null) {
         writes.add(new Sent(index, node, node.marked(refresh.mark())));

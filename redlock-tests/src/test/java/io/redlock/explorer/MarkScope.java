@@ -502,7 +502,7 @@ class MarkScope {
     List<Membership.Node> all = new ArrayList<>();
     for (int i = 0; i < view.size(); i++) {
       int node = client.list().get(i);
-      all.add(Membership.Node.of(name(node), hearing.apply(node, view.get(i))));
+      all.add(Membership.Node.of(i, name(node), hearing.apply(node, view.get(i))));
     }
     return Membership.of(all, client.quorum(), client.rules, known);
   }
@@ -524,7 +524,8 @@ class MarkScope {
     sight.beside.forEach(
         (name, node) ->
             beside.put(
-                name, Membership.Node.of(name, node.audit(Integer.parseInt(name.substring(1))))));
+                name,
+                Membership.Node.of(0, name, node.audit(Integer.parseInt(name.substring(1))))));
     Step step = next(operation(sight), names, sight.audits, sight.progress, beside);
     if (sight.job instanceof Agreeing && step instanceof Step.Write write) {
       step = changed(write, mark -> mostChanges > 0 ? mark : mark.dated(0));
@@ -603,7 +604,7 @@ class MarkScope {
       int index = found.size();
       nothing.put(index, "");
       found.add(
-          new Audited(index, Membership.Node.of(names.get(index), audit), around, null, null));
+          new Audited(Membership.Node.of(index, names.get(index), audit), around, null, null));
     }
     Map<Question, Map<Integer, String>> answers = new EnumMap<>(Question.class);
     for (Question question : Question.values()) {

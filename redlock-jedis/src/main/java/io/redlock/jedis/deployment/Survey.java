@@ -213,22 +213,22 @@ public record Survey(
     List<Audited> audits = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) { // so that the last count for the first verdicts
       Timed timed = answers.get(i).value();
-      nodes.add(Node.of(names.get(i), timed == null ? null : timed.audit));
-      hear(peers, i, nodes.get(i), timed, clocks, rules);
+      nodes.add(Node.of(i, names.get(i), timed == null ? null : timed.audit));
+      hear(peers, nodes.get(i), timed, clocks, rules);
     }
     for (int i = 0; i < answers.size(); i++) {
-      Surroundings around = hear(peers, i, nodes.get(i), answers.get(i).value(), clocks, rules);
+      Surroundings around = hear(peers, nodes.get(i), answers.get(i).value(), clocks, rules);
       Verdict verdict = around == null ? null : rules.judge(nodes.get(i), around);
-      audits.add(new Audited(i, nodes.get(i), around, verdict, answers.get(i).failure()));
+      audits.add(new Audited(nodes.get(i), around, verdict, answers.get(i).failure()));
     }
     return audits;
   }
 
   private static @Nullable Surroundings hear(
-      Peers peers, int index, Node node, @Nullable Timed timed, Ticker clocks, TrustRules rules) {
+      Peers peers, Node node, @Nullable Timed timed, Ticker clocks, TrustRules rules) {
     return timed == null
         ? null
-        : peers.hear(index, node, timed.beforeNanos, timed.afterNanos, clocks, rules);
+        : peers.hear(node, timed.beforeNanos, timed.afterNanos, clocks, rules);
   }
 
   private static Timed audit(Connection connection) {

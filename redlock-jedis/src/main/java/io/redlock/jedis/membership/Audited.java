@@ -9,14 +9,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * A master as it was audited without a lock service.
  *
- * @param index its place in the lists
  * @param node what it shows
  * @param around the knowledge about the others; null if there is no answer
  * @param verdict the verdict of a client; null if there is no answer
  * @param failure the reason if there is no answer; null otherwise
  */
 public record Audited(
-    int index,
     Membership.Node node,
     @Nullable Surroundings around,
     @Nullable Verdict verdict,
@@ -25,6 +23,11 @@ public record Audited(
   static final String UNCHECKED =
       "its clock cannot be checked until the clocks of a quorum of nodes agree";
 
+  /** Returns its place in the lists. */
+  public int index() {
+    return node.index();
+  }
+
   /** Returns the master's name. */
   public String name() {
     return node.name();
@@ -32,7 +35,7 @@ public record Audited(
 
   /** Returns these as a set of masters. */
   public static int bits(List<Audited> some) {
-    return some.stream().mapToInt(each -> 1 << each.index).sum();
+    return some.stream().mapToInt(each -> 1 << each.index()).sum();
   }
 
   /** Returns the audit; null if there is no answer. */
@@ -62,13 +65,13 @@ public record Audited(
 
   /** Returns the same without a mark: what it shows is written over. */
   Audited unmarked() {
-    Membership.Node bare = new Membership.Node(node.name(), node.audit(), null);
-    return new Audited(index, bare, around, verdict, failure);
+    Membership.Node bare = new Membership.Node(node.index(), node.name(), node.audit(), null);
+    return new Audited(bare, around, verdict, failure);
   }
 
   /** Returns the same, but refused. */
   public Audited refused(String reason) {
-    return new Audited(index, node, around, Verdict.refused(reason), failure);
+    return new Audited(node, around, Verdict.refused(reason), failure);
   }
 
   /** Returns the reason if there is no answer; empty otherwise. */

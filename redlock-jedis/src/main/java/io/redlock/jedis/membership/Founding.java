@@ -56,7 +56,9 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     List<Node> nodes = masters.stream().map(Audited::node).toList();
     Membership membership = Membership.of(nodes, quorum, client, "");
     List<Audited> members =
-        masters.stream().filter(each -> membership.isKept(each.index())).toList();
+        masters.stream()
+            .filter(each -> membership.advice(each.index()) instanceof Membership.Advice.Keep)
+            .toList();
     Set<String> named = waiver.replaced().keySet();
     boolean isReplaced = members.stream().map(Audited::name).toList().containsAll(named);
     // A set that is founded on new masters replaces nothing, so nothing older can come back.

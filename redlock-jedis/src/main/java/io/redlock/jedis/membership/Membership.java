@@ -35,24 +35,29 @@ public final class Membership {
   private final List<String> future;
   private final List<MasterSet> mine; // those that the label of these clients names
   private final Optional<Agreement> agreed; // when this client last saw it
-  private final List<Seen> seen;
+  private final List<Sight> sights; // of the nodes
 
   /**
    * A node of the list.
    *
+   * @param index its place in the list
    * @param audit its last audit; null if it does not answer
    * @param mark the mark in that audit; null if there is none that can be read
    */
-  public record Node(String name, @Nullable NodeAudit audit, @Nullable BirthMark mark) {
+  public record Node(int index, String name, @Nullable NodeAudit audit, @Nullable BirthMark mark) {
 
     /** Returns a node that gave this audit. */
-    public static Node of(String name, @Nullable NodeAudit audit) {
-      return new Node(name, audit, audit == null ? null : BirthMark.parse(audit.birth()));
+    public static Node of(int index, String name, @Nullable NodeAudit audit) {
+      return new Node(index, name, audit, audit == null ? null : BirthMark.parse(audit.birth()));
     }
 
     /** Returns its mark, where it is known to have one. */
     BirthMark shown() {
       return Objects.requireNonNull(mark);
+    }
+
+    Agreement terms() {
+      return shown().agreement().of(List.of());
     }
 
     /** Returns its audit, where it is known to answer. */
@@ -124,22 +129,6 @@ public final class Membership {
     Sight.SILENT, Sight.BEGUN, Sight.LEFT, Sight.STRANGER, Sight.DISPUTED
   };
 
-  /** A node with its place in the list, and its part. */
-  private record Seen(int index, Node node, Sight sight) {
-
-    BirthMark shown() {
-      return node.shown();
-    }
-
-    Agreement terms() {
-      return shown().agreement().of(List.of());
-    }
-
-    boolean is(Sight... any) {
-      return List.of(any).contains(sight);
-    }
-  }
-
   /** The advice for one node. */
   public sealed interface Advice {
 
@@ -179,10 +168,7 @@ public final class Membership {
     this.future = some(names, quorum.future());
     this.mine =
         quorum.isJoint() ? moving(known).orElse(List.of()) : settled(known).stream().toList();
-    this.seen =
-        IntStream.range(0, nodes.size())
-            .mapToObj(i -> new Seen(i, nodes.get(i), sight(nodes.get(i))))
-            .toList();
+    this.sights = nodes.stream().map(this::sight).toList();
   }
 
   /** Returns what the marks show to a client that has not seen an agreement before. */
@@ -204,13 +190,12 @@ public final class Membership {
     return mine.stream().filter(its -> !quorum.isJoint()).findFirst();
   }
 
-  /** Returns true if the mark of a node is right. */
-  boolean isKept(int index) {
-    return advice(index) instanceof Advice.Keep;
+  private boolean is(Node node, Sight... any) {
+    return List.of(any).contains(sights.get(node.index));
   }
 
-  private Stream<Seen> as(Sight... some) {
-    return seen.stream().filter(each -> each.is(some));
+  private Stream<Node> as(Sight... some) {
+    return nodes.stream().filter(each -> is(each, some));
   }
 
   /** Returns the names of these bits. */
@@ -294,9 +279,9 @@ public final class Membership {
 
   /** Returns the advice for a node that answers. */
   public Advice advice(int index) {
-    Seen node = seen.get(index);
+    Node node = nodes.get(index);
     if (!mine.isEmpty()) {
-      return switch (node.sight) {
+      return switch (sights.get(index)) {
         case MEMBER, LEFT, STRANGER -> marked(node.shown());
         default -> copied(index);
       };
@@ -316,7 +301,7 @@ public final class Membership {
 
   /** Returns the mark for a node without one that counts: what the others agreed on. */
   private Advice copied(int index) {
-    Optional<Agreement> shown = mostShown(as(Sight.MEMBER).map(Seen::terms));
+    Optional<Agreement> shown = mostShown(as(Sight.MEMBER).map(Node::terms));
     boolean isAgreed =
         quorum.isReachedBy(
             as(Sight.MEMBER)
@@ -329,9 +314,9 @@ public final class Membership {
           quorum.isJoint() && isDisputed ? TrustRules.UNMARKED_IN_A_CHANGE : needs());
     }
     // If all must answer, a void mark counts too: it may show a later step of a change.
-    List<Seen> sources =
+    List<Node> sources =
         (isAgreed ? as(Sight.MEMBER) : as(Sight.MEMBER, Sight.FORMER))
-            .filter(each -> each.node.hasFoundedText())
+            .filter(each -> each.hasFoundedText())
             .toList();
     Served common = common(index, sources);
     if (!common.includes(label()) || common.includes(Served.ABORTING)) {
@@ -340,7 +325,7 @@ public final class Membership {
     // While an operator changes the terms, a lease may have lived for as long as any of them says.
     Optional<Agreement> longest =
         as(isAny(Sight.MEMBER) ? Sight.MEMBER : Sight.FORMER)
-            .map(Seen::terms)
+            .map(Node::terms)
             .max(Agreement.BY_CAUTION);
     List<MasterSet> sets =
         sources.stream()
@@ -358,7 +343,7 @@ public final class Membership {
   /**
    * Returns the clients that a node may serve: its own as far as every source of them serves them.
    */
-  private Served common(int index, List<Seen> sources) {
+  private Served common(int index, List<Node> sources) {
     return Served.of(
         sources.stream()
             .flatMap(each -> each.shown().serves().labels().stream())
@@ -366,7 +351,7 @@ public final class Membership {
             .filter(
                 label -> {
                   int listing = listing(label, index);
-                  List<Seen> all =
+                  List<Node> all =
                       sources.stream().filter(each -> (listing & 1 << each.index) != 0).toList();
                   return (listing & 1 << index) != 0
                       && !all.isEmpty()
@@ -385,8 +370,7 @@ public final class Membership {
 
   private String needs() {
     return as(UNCLEAR)
-        .map(
-            each -> each.sight == Sight.SILENT ? each.node.name + " must answer" : stray(each.node))
+        .map(each -> is(each, Sight.SILENT) ? each.name + " must answer" : stray(each))
         .collect(
             Collectors.joining(
                 ", ", "its data is new, and no majority of the masters shows the agreement: ", ""));
@@ -414,37 +398,37 @@ public final class Membership {
   private String replacing() {
     String command =
         as(STRAY)
-            .filter(each -> each.node.mark != null)
-            .map(each -> " --replace " + each.node.name + "=" + each.shown().last().id())
+            .filter(each -> each.mark != null)
+            .map(each -> " --replace " + each.name + "=" + each.shown().last().id())
             .collect(Collectors.joining("", "adopt", ""));
     return "if nobody uses that set, run " + client.command(command, present);
   }
 
   /** Returns why a node does not count as one of this list; empty if it may. */
   String objection(int index) {
-    Seen each = seen.get(index);
-    return !each.is(STRAY) ? "" : each.is(Sight.LEFT) ? LEFT : stray(each.node);
+    Node each = nodes.get(index);
+    return !is(each, STRAY) ? "" : is(each, Sight.LEFT) ? LEFT : stray(each);
   }
 
   /** Explains why the masters are not those of the list. */
-  private Advice stranger(Seen node) {
+  private Advice stranger(Node node) {
     MasterSet other =
         mostShown(as(Sight.LEFT, Sight.STRANGER).map(each -> each.shown().last())).orElseThrow();
     boolean isPart = present.containsAll(other.names());
     return new Advice.Refuse(
-        node.is(Sight.LEFT) ? LEFT : differs(other) + (isPart ? "; " + replacing() : ""));
+        is(node, Sight.LEFT) ? LEFT : differs(other) + (isPart ? "; " + replacing() : ""));
   }
 
   /** Explains why there is nothing to copy: only an operator founds a set. */
   private Advice unfounded() {
-    Optional<Seen> silent = as(Sight.SILENT).findFirst();
+    Optional<Node> silent = as(Sight.SILENT).findFirst();
     if (silent.isPresent()) {
       return new Advice.Wait(
           "no majority of the masters knows their set, so all must answer first; "
-              + silent.get().node.name
+              + silent.get().name
               + " does not");
     }
-    Optional<String> stray = as(STRAY).findFirst().map(each -> stray(each.node));
+    Optional<String> stray = as(STRAY).findFirst().map(this::stray);
     String adopt = client.command("adopt", present);
     String terms = agreed.map(each -> "; their clients agreed on " + each.inWords()).orElse("");
     return new Advice.Refuse(
@@ -482,12 +466,12 @@ public final class Membership {
   }
 
   /** Returns why a node serves no client that moves as this one does. */
-  private String unmoved(Seen node) {
-    if (!node.node.isMember()) {
+  private String unmoved(Node node) {
+    if (!node.isMember()) {
       return TrustRules.UNPREPARED;
     }
     BirthMark mark = node.shown();
-    if (node.is(Sight.LEFT)) {
+    if (is(node, Sight.LEFT)) {
       boolean wasPresent = (quorum.present() & 1 << node.index) != 0;
       return wasPresent ? LEFT : TrustRules.UNPREPARED;
     }

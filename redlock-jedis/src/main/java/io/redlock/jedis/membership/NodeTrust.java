@@ -73,9 +73,8 @@ public final class NodeTrust {
             was.stand(), was.reason(), was.remainingMillis(), was.birth(), carrying, false);
       }
     }
-    Node shown = Node.of(node, audit);
-    Verdict verdict =
-        rules.judge(shown, peers.hear(index, shown, beforeNanos, afterNanos, ticker, rules));
+    Node shown = Node.of(index, node, audit);
+    Verdict verdict = rules.judge(shown, peers.hear(shown, beforeNanos, afterNanos, ticker, rules));
     if (isAlternating(audit, afterNanos)) {
       verdict = Verdict.refused(Verdict.alternating(audit.runId(), processes.get(1)));
     }

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.ToLongFunction;
+import java.util.stream.IntStream;
 
 /**
  * The knowledge that the lanes of one lock service share about their nodes: clocks, identities, and
@@ -32,12 +33,15 @@ public final class Peers {
 
   /** The last audit of a connected node. The offset is its clock minus the monotonic clock. */
   private record Heard(
-      int index,
       Node node,
       long auditedNanos,
       long offsetMicros,
       long uncertaintyMicros,
       long wallAheadMicros) {
+
+    int bit() {
+      return 1 << node.index();
+    }
 
     long distanceMicros(Heard other) {
       return Math.abs(offsetMicros - other.offsetMicros);
@@ -55,7 +59,8 @@ public final class Peers {
    * @param skewMicros the allowed difference between the clocks of two nodes
    */
   public Peers(List<String> names, Quorum quorum, long skewMicros) {
-    this.silent = names.stream().map(name -> Node.of(name, null)).toList();
+    this.silent =
+        IntStream.range(0, names.size()).mapToObj(i -> Node.of(i, names.get(i), null)).toList();
     this.nodes = quorum;
     this.skewMicros = skewMicros;
   }
@@ -72,29 +77,28 @@ public final class Peers {
    * @return all that is known now, including this audit
    */
   public synchronized Surroundings hear(
-      int index, Node node, long beforeNanos, long afterNanos, Ticker ticker, TrustRules rules) {
+      Node node, long beforeNanos, long afterNanos, Ticker ticker, TrustRules rules) {
     long middleMicros = (beforeNanos + (afterNanos - beforeNanos) / 2) / 1_000;
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
     NodeAudit audit = node.answer();
-    String twin = twin(index, audit.runId());
+    String twin = twin(node.index(), audit.runId());
     long uncertaintyMicros = (afterNanos - beforeNanos) / 2_000;
     Heard self =
         new Heard(
-            index,
             node,
             afterNanos,
             audit.nodeMicros() - middleMicros,
             uncertaintyMicros,
             wallAheadMicros);
-    heard.compute(index, (key, before) -> twin.isEmpty() ? self : null);
+    heard.compute(node.index(), (key, before) -> twin.isEmpty() ? self : null);
     Membership membership = membership(rules, afterNanos);
-    Advice advice = membership.advice(index);
+    Advice advice = membership.advice(node.index());
     if (advice instanceof Advice.Keep) {
       agreed = Optional.of(node.shown().agreement());
     }
     label = membership.label().isEmpty() ? label : membership.label();
     List<Heard> fresh = fresh(wallAheadMicros);
-    boolean byMedian = nodes.isReachedBy(fresh.stream().mapToInt(each -> 1 << each.index).sum());
+    boolean byMedian = nodes.isReachedBy(fresh.stream().mapToInt(Heard::bit).sum());
     Heard median = byMedian ? median(fresh) : self;
     return new Surroundings(
         middleMicros + (byMedian ? median.offsetMicros : wallAheadMicros),
@@ -109,7 +113,7 @@ public final class Peers {
     List<Node> all = new ArrayList<>(silent);
     heard.values().stream() // if it is old, the node may show another mark by now
         .filter(each -> nowNanos - each.auditedNanos <= NodeAudit.FRESH_NANOS)
-        .forEach(each -> all.set(each.index, each.node));
+        .forEach(each -> all.set(each.node.index(), each.node));
     boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
     return new Membership(all, nodes, rules, isChosen ? label : "", agreed);
   }
@@ -117,7 +121,7 @@ public final class Peers {
   /** Returns the name of another node that is the same process; the second one does not count. */
   private String twin(int node, String runId) {
     return heard.values().stream()
-        .filter(each -> each.index != node && each.node.answer().runId().equals(runId))
+        .filter(each -> each.node.index() != node && each.node.answer().runId().equals(runId))
         .findFirst()
         .map(each -> each.node.name())
         .orElse("");
@@ -147,7 +151,7 @@ public final class Peers {
             .toList();
     int set = 0;
     for (Heard each : agreeing) {
-      set |= 1 << each.index;
+      set |= each.bit();
       if (nodes.isReachedBy(set)) {
         return OptionalLong.of(Math.max(0, beyond.applyAsLong(each)));
       }

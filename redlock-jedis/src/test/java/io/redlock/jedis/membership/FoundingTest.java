@@ -44,7 +44,7 @@ class FoundingTest {
   private Step next(Founding founding) {
     List<Membership.Node> nodes =
         IntStream.range(0, 3)
-            .mapToObj(i -> Membership.Node.of("m" + i, masters.get(i).audit(NOW_MILLIS * 1_000)))
+            .mapToObj(i -> Membership.Node.of(i, "m" + i, masters.get(i).audit(NOW_MILLIS * 1_000)))
             .toList();
     Progress progress = new Progress(false, Map.of(), saved);
     Map<Question, Map<Integer, String>> answers = Map.of(Question.USE, uses);
@@ -178,7 +178,7 @@ class FoundingTest {
 
   @Test
   void masterThatIsRefusedStandsSo() {
-    Membership.Node node = Membership.Node.of("m0", masters.get(0).audit(0));
+    Membership.Node node = Membership.Node.of(0, "m0", masters.get(0).audit(0));
     Audited read = Marks.read(List.of(node)).get(0);
     assertFalse(read.stands(Stand.REFUSED), "nobody judged it");
     assertTrue(read.refused("reason").stands(Stand.REFUSED));

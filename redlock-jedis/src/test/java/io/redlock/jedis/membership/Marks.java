@@ -57,17 +57,14 @@ public final class Marks {
 
   /** Returns what an operator reads of these masters, whose clocks may be wrong by so much. */
   static List<Audited> read(List<Membership.Node> nodes, OptionalLong beyondSkewMicros) {
-    return IntStream.range(0, nodes.size())
-        .mapToObj(i -> read(i, nodes.get(i), beyondSkewMicros))
-        .toList();
+    return nodes.stream().map(node -> read(node, beyondSkewMicros)).toList();
   }
 
-  private static Audited read(int index, Membership.Node node, OptionalLong beyondSkewMicros) {
+  private static Audited read(Membership.Node node, OptionalLong beyondSkewMicros) {
     NodeAudit audit = node.audit();
     return audit == null
-        ? new Audited(index, node, null, null, NodeReply.unreachable("no answer"))
+        ? new Audited(node, null, null, NodeReply.unreachable("no answer"))
         : new Audited(
-            index,
             node,
             new Surroundings(audit.nodeMicros(), true, beyondSkewMicros, 0, new Advice.Keep(), ""),
             null,

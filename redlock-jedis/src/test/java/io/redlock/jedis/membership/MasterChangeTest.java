@@ -91,7 +91,7 @@ class MasterChangeTest {
         master.birth =
             Marks.founded(master.run, master.repl, 0, true, List.of("a", "b", "c")).toString();
       }
-      nodes.add(Membership.Node.of(name, master.audit(1_700_000_000_000_000L)));
+      nodes.add(Membership.Node.of(nodes.size(), name, master.audit(1_700_000_000_000_000L)));
     }
     return Marks.read(nodes, beyondSkewMicros);
   }

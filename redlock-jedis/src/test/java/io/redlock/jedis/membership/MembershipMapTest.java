@@ -118,12 +118,12 @@ class MembershipMapTest {
 
   private static List<Membership.Node> nodes(char... states) {
     return IntStream.range(0, states.length)
-        .mapToObj(i -> node(Character.toString('a' + i), states[i]))
+        .mapToObj(i -> node(i, Character.toString('a' + i), states[i]))
         .toList();
   }
 
   /** Returns a master with the mark of this sign; a capital means that it has restarted since. */
-  private static Membership.Node node(String name, char state) {
+  private static Membership.Node node(int index, String name, char state) {
     AuditedMaster master = new AuditedMaster("run" + name, "repl" + name);
     Agreement longer =
         Marks.GUARDED.agreement(List.of(OLD)).abstainingFor(2 * Marks.ABSTENTION_MILLIS);
@@ -155,7 +155,7 @@ class MembershipMapTest {
           default -> throw new IllegalArgumentException("" + state);
         };
     master.run += Character.isUpperCase(state) ? "again" : "";
-    return Membership.Node.of(name, state == '-' ? null : master.audit(1_000_000));
+    return Membership.Node.of(index, name, state == '-' ? null : master.audit(1_000_000));
   }
 
   private static String mark(

@@ -80,7 +80,10 @@ class MembershipTest {
 
   private List<Membership.Node> nodes(List<String> names) {
     return names.stream()
-        .map(name -> Membership.Node.of(name, master(name).isSilent ? null : master(name).audit()))
+        .map(
+            name ->
+                Membership.Node.of(
+                    names.indexOf(name), name, master(name).isSilent ? null : master(name).audit()))
         .toList();
   }
 
@@ -112,7 +115,9 @@ class MembershipTest {
     /** Judges a master by what was heard last. */
     Verdict judge(String name) {
       List<Membership.Node> nodes =
-          names.stream().map(each -> Membership.Node.of(each, heard.get(each))).toList();
+          names.stream()
+              .map(each -> Membership.Node.of(names.indexOf(each), each, heard.get(each)))
+              .toList();
       Membership membership = Membership.of(nodes, quorum, rules, known);
       known = membership.label().isEmpty() ? known : membership.label();
       Surroundings around =
@@ -487,7 +492,7 @@ class MembershipTest {
   private boolean hasQuorum(Client client) {
     long members =
         client.names.stream()
-            .map(name -> Membership.Node.of(name, master(name).audit()))
+            .map(name -> Membership.Node.of(0, name, master(name).audit()))
             .filter(node -> node.mark() != null && node.mark().isOf(node.audit()))
             .filter(node -> node.mark().isFounded() && node.mark().serves().includes(client.known))
             .count();

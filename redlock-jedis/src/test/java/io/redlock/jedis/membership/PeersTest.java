@@ -130,8 +130,7 @@ class PeersTest {
     private Surroundings hear(int node, long halfNanos) {
       long nanos = monotonicNanos();
       return peers.hear(
-          node,
-          Membership.Node.of("n" + node, audit(master(node))),
+          Membership.Node.of(node, "n" + node, audit(master(node))),
           nanos - halfNanos,
           nanos + halfNanos,
           this,

@@ -81,7 +81,7 @@ class TrustRulesTest {
           String warning = TrustRules.warning(audit());
           tell(warning.isEmpty() ? "none" : warning);
         }
-        case "judge" -> tell(rules.judge(Membership.Node.of("", audit()), around()));
+        case "judge" -> tell(rules.judge(Membership.Node.of(0, "", audit()), around()));
         default -> throw new IllegalArgumentException(command);
       }
     }
