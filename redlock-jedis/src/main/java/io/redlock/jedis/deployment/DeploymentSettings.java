@@ -17,7 +17,6 @@ import io.redlock.jedis.membership.Resize;
 import io.redlock.jedis.membership.TermsChange;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.membership.Waiver;
-import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.settings.Setting;
 import io.redlock.settings.SettingValues;
 import io.redlock.spi.NodeRequest;
@@ -80,14 +79,6 @@ public final class DeploymentSettings {
   /** A master that is reached by its address, or through a user-supplied pool. */
   private record Master(
       String name, @Nullable NodeAddress address, @Nullable Pool<Connection> pool) {}
-
-  /** A valid configuration, of which nothing is opened yet; present masters come first. */
-  private record Checked(
-      LaneSettings settings,
-      RequestEncoder encoder,
-      TrustRules rules,
-      Quorum quorum,
-      List<Master> masters) {}
 
   /** Adds a master, or a future one, that is reached through a user-supplied pool. */
   public void add(Setting<String> list, @Nullable String name, Pool<Connection> pool) {
@@ -161,33 +152,22 @@ public final class DeploymentSettings {
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public Redlock build() {
-    Checked checked = check("cannot connect");
-    LaneSettings settings = checked.settings;
-    Quorum quorum = checked.quorum;
-    List<String> names = checked.masters.stream().map(Master::name).toList();
-    Peers peers = new Peers(names, quorum, settings.skewMicros());
+    Survey survey = survey("cannot connect"); // whose masters the lanes close
+    LaneSettings settings = survey.settings();
+    Quorum quorum = survey.quorum();
+    Peers peers = new Peers(survey.names(), quorum, settings.skewMicros());
     List<NodeLane> lanes = new ArrayList<>();
-    for (Survey.Master each : survey(checked).masters()) { // which the lanes close
+    for (Survey.Master each : survey.masters()) {
       NodeTrust trust =
           new NodeTrust(
-              each.name(), lanes.size(), peers, checked.rules, values.driftPartsPerMillion());
+              each.name(), lanes.size(), peers, survey.rules(), values.driftPartsPerMillion());
       lanes.add(
-          NodeLane.of(each.name(), each.pool(), each.ownsPool(), checked.encoder, settings, trust));
+          NodeLane.of(
+              each.name(), each.pool(), each.ownsPool(), survey.encoder(), settings, trust));
     }
     Redlock redlock = core.over(lanes, quorum).holder(holder()).build();
     awaitFirstContact(lanes, settings.nodeTimeoutNanos() * FIRST_CONTACT_NODE_TIMEOUTS);
     return redlock;
-  }
-
-  /**
-   * Returns questions to the masters without a lock service, under the settings of this client.
-   *
-   * @param what the beginning of the message if the configuration is not valid
-   * @return the survey; close it when it is no longer needed
-   * @throws IllegalArgumentException if the configuration is not valid; lists every fault
-   */
-  public Survey survey(String what) {
-    return survey(check(what));
   }
 
   /**
@@ -216,19 +196,18 @@ public final class DeploymentSettings {
   private OperatorCommand run(String what, Word word, Consumer<String> out, Plan plan) {
     Set<String> gone = names("--without", word.without);
     Set<String> saved = names("--saved", word.saved);
-    Checked checked = check(what);
     // Masters of a replaced set may be gone, too.
     Set<String> unknown = new TreeSet<>(word.replaced.isEmpty() ? gone : word.replaced.keySet());
-    checked.masters.forEach(each -> unknown.remove(each.name));
-    if (!unknown.isEmpty()) {
-      throw new IllegalArgumentException(
-          what
-              + (word.replaced.isEmpty() ? ": --without " : ": --replace ")
-              + unknown
-              + " is none of the masters: name it as in their list");
-    }
-    try (Survey survey = survey(checked)) {
-      ProbedMasters probed = new ProbedMasters(survey, checked.encoder, keyPrefix(), saved);
+    try (Survey survey = survey(what)) {
+      survey.names().forEach(unknown::remove);
+      if (!unknown.isEmpty()) {
+        throw new IllegalArgumentException(
+            what
+                + (word.replaced.isEmpty() ? ": --without " : ": --replace ")
+                + unknown
+                + " is none of the masters: name it as in their list");
+      }
+      ProbedMasters probed = new ProbedMasters(survey, keyPrefix(), saved);
       Operation operation = plan.of(survey, new Waiver(gone, word.replaced));
       OperatorCommand command = new OperatorCommand(operation, probed, out);
       command.run();
@@ -301,7 +280,14 @@ public final class DeploymentSettings {
     return names;
   }
 
-  private Checked check(String what) {
+  /**
+   * Returns questions to the masters without a lock service, under the settings of this client.
+   *
+   * @param what the beginning of the message if the configuration is not valid
+   * @return the survey; close it when it is no longer needed
+   * @throws IllegalArgumentException if the configuration is not valid; lists every fault
+   */
+  public Survey survey(String what) {
     List<String> faults = new ArrayList<>(misread);
     Duration nodeTimeout = values.get(Setting.NODE_TIMEOUT);
     Duration silence = values.find(Setting.SILENCE_TIMEOUT).orElse(null);
@@ -345,23 +331,17 @@ public final class DeploymentSettings {
                     Setting.CLOCK_SKEW,
                     Setting.DRIFT_PER_SECOND,
                     Setting.RESTART_GUARD));
-    Stream<Master> joining = future.stream().filter(each -> !names.contains(each.name));
-    List<Master> all = Stream.concat(masters.stream(), joining).toList();
-    RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    return new Checked(settings, encoder, rules, Quorum.of(names, moved), all);
-  }
-
-  /** Opens the masters. */
-  private Survey survey(Checked checked) {
-    Duration silence = checked.settings.silenceTimeout();
     String client = future.isEmpty() ? holder() : holder() + Unmoved.MOVING;
     Function<NodeAddress, Survey.Master> open =
         each ->
             new Survey.Master(
-                each.name(), NodePools.open(each, clientConfig, client, silence), true);
+                each.name(),
+                NodePools.open(each, clientConfig, client, settings.silenceTimeout()),
+                true);
     List<Survey.Master> opened = new ArrayList<>();
     NodeAddress listed = NodeAddress.standIn(1);
-    for (Master each : checked.masters) {
+    Stream<Master> joining = future.stream().filter(each -> !names.contains(each.name));
+    for (Master each : Stream.concat(masters.stream(), joining).toList()) {
       if (each.pool != null) {
         opened.add(new Survey.Master(each.name, each.pool, false));
       } else if (each.address != null) {
@@ -371,7 +351,7 @@ public final class DeploymentSettings {
     }
     NodeAddress login = listed; // others are reached with the credentials of one that is listed
     return new Survey(
-        opened, checked.quorum, silence, checked.rules, name -> open.apply(login.at(name)));
+        opened, Quorum.of(names, moved), settings, rules, name -> open.apply(login.at(name)));
   }
 
   /** Returns the name of this process: printable ASCII without blanks, of bounded length. */

@@ -45,9 +45,9 @@ final class ProbedMasters implements ChangedMasters {
   /**
    * @param saved the masters of which an operator says that they load nothing older
    */
-  ProbedMasters(Survey survey, RequestEncoder encoder, String keyPrefix, Set<String> saved) {
+  ProbedMasters(Survey survey, String keyPrefix, Set<String> saved) {
     this.survey = survey;
-    this.encoder = encoder;
+    this.encoder = survey.encoder();
     this.keyPrefix = keyPrefix;
     this.saved = saved;
   }

@@ -2,6 +2,7 @@ package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.connection.ConnectingThread;
 import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.Membership.Node;
 import io.redlock.jedis.membership.NodeAudit;
@@ -11,6 +12,7 @@ import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.ReplyMapper;
+import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
@@ -36,14 +38,14 @@ import redis.clients.jedis.util.Pool;
  *
  * @param masters the masters, in the order of the configuration
  * @param quorum those that are enough for a lease
- * @param timeout the time to connect to one address
+ * @param settings the silence timeout is the time to connect to one address
  * @param rules the settings under which the masters are judged
  * @param others opens masters that are in no list, by name
  */
 public record Survey(
     List<Master> masters,
     Quorum quorum,
-    Duration timeout,
+    LaneSettings settings,
     TrustRules rules,
     Function<String, Master> others)
     implements AutoCloseable {
@@ -91,6 +93,14 @@ public record Survey(
     masters.stream().filter(Master::ownsPool).forEach(each -> each.pool.close());
   }
 
+  List<String> names() {
+    return masters.stream().map(Master::name).toList();
+  }
+
+  RequestEncoder encoder() {
+    return new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
+  }
+
   // Questions.
 
   /** Returns the answer of one master. An interrupt stays set and ends the wait. */
@@ -108,7 +118,7 @@ public record Survey(
       List<Master> some, Function<Connection, T> question, Duration longest) {
     List<Asked<T>> pending = some.stream().map(each -> start(each, question)).toList();
     long startNanos = System.nanoTime();
-    long patienceNanos = timeout.toNanos() * TIMEOUTS + longest.toNanos();
+    long patienceNanos = settings.silenceTimeoutNanos() * TIMEOUTS + longest.toNanos();
     return pending.stream()
         .map(each -> each.await(patienceNanos - (System.nanoTime() - startNanos)))
         .toList();
@@ -163,15 +173,14 @@ public record Survey(
 
   /** Returns the results, in the order of the masters. */
   public List<Audited> audit() {
-    List<String> names = masters.stream().map(Master::name).toList();
-    return judge(names, quorum, rules, ask(masters, Survey::audit, Duration.ZERO), CLOCKS);
+    return judge(names(), quorum, rules, ask(masters, Survey::audit, Duration.ZERO), CLOCKS);
   }
 
   /** Audits masters that are in no list. */
   List<Audited> auditOthers(Collection<String> names) {
     List<Master> opened = names.stream().map(others).toList();
     Quorum all = Quorum.of(opened.size());
-    try (Survey survey = new Survey(opened, all, timeout, rules, others)) {
+    try (Survey survey = new Survey(opened, all, settings, rules, others)) {
       return survey.audit();
     }
   }

@@ -11,7 +11,6 @@ import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.membership.Resize;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.membership.Waiver;
-import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
@@ -70,7 +69,7 @@ public final class SteppedResize {
             new Waiver(Set.of(), Map.of()),
             "",
             "drawn"),
-        new ProbedMasters(masters, new RequestEncoder(600_000, 0), "", Set.of()),
+        new ProbedMasters(masters, "", Set.of()),
         out);
   }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.deployment.Survey.Answer;
+import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.spi.Quorum;
 import io.redlock.testbed.RedisServer;
@@ -85,7 +86,8 @@ class SurveyTest {
   private static Survey survey(ConnectionPool pool, Duration timeout) {
     List<Survey.Master> masters = List.of(new Survey.Master("master", pool, true));
     TrustRules rules = TrustRules.observing(true, 0);
-    return new Survey(masters, Quorum.of(1), timeout, rules, name -> masters.get(0));
+    LaneSettings settings = new LaneSettings(0, timeout.toNanos(), 0, 0, 0);
+    return new Survey(masters, Quorum.of(1), settings, rules, name -> masters.get(0));
   }
 
   private static String killed(RedisServer server, Connection connection) {
