@@ -88,7 +88,10 @@ final class Operations implements RedlockOperations {
   }
 
   private CompletableFuture<Inspection> inspecting(String resource) {
-    return look(key(resource, "inspect")).thenApply(nodes -> inspection(resource, nodes));
+    String key = key(resource, "inspect");
+    return context.closed.get()
+        ? CompletableFuture.failedFuture(AcquireCall.closed())
+        : look(key).thenApply(nodes -> inspection(resource, nodes));
   }
 
   private Inspection inspection(String resource, List<Answer> answers) {

@@ -9,11 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
+import io.redlock.RedlockOperations;
 import io.redlock.ReleaseResult;
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.NodeReply;
@@ -36,6 +38,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(300)
 class QuorumRedlockTest {
@@ -169,14 +174,45 @@ class QuorumRedlockTest {
     assertEquals(List.of(true, true, true), stopped, "and closes them once");
   }
 
-  @Test
-  void closedServiceRefusesCalls() {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void operationsOfAClosedServiceFailAtOnce(boolean isClosing) {
+    HeldLease lease = bed.lease();
+    bed.script(request -> null);
+    bed.journal.clear();
+    RedlockOperations operations = bed.redlock.operations();
+    Runnable test =
+        () -> {
+          for (CompletableFuture<?> future :
+              List.of(
+                  bed.redlock.acquireAsync(Bed.REQUEST), operations.inspectAsync("orders/42"))) {
+            assertIsClosed(assertThrows(CompletionException.class, () -> Bed.now(future)));
+          }
+          for (Executable call :
+              List.<Executable>of(
+                  () -> bed.redlock.tryAcquire(Bed.REQUEST),
+                  () -> operations.inspect("orders/42"),
+                  () -> operations.freeAsync("orders/42"),
+                  () -> operations.freeAsync("orders/42", 5),
+                  () -> bed.redlock.lead("orders/42", Bed.TTL, (term, leadership) -> {}))) {
+            assertIsClosed(new Error(assertThrows(IllegalStateException.class, call)));
+          }
+          ExtendResult extended = Bed.now(lease.extendAsync(Bed.TTL));
+          assertEquals(ExtendResult.Outcome.LOST, extended.outcome());
+        };
+    if (isClosing) {
+      bed.node(2).whenClosed(test);
+    }
     bed.redlock.close();
-    assertThrows(IllegalStateException.class, () -> bed.redlock.tryAcquire(Bed.REQUEST));
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
-    CompletionException failure = assertThrows(CompletionException.class, call::join);
+    if (!isClosing) {
+      test.run();
+    }
+    assertEquals(List.of(), bed.journal);
+    assertEquals(List.of(), log.errors());
+  }
+
+  private static void assertIsClosed(Throwable failure) {
     assertEquals("this Redlock is closed", failure.getCause().getMessage());
-    assertEquals(0, bed.journal.size());
   }
 
   /** The ways to wait for a lease, which others have. */
