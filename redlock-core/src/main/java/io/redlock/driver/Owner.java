@@ -65,7 +65,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   private NodeRequest.@Nullable Release release;
   private long releaseEndNanos; // when the wait for the result ends
   private int unbooked; // nodes whose answer to the release could not be recorded, as bits
-  private boolean isReleaseSent;
+  private int unsent = -1; // nodes to which the release could not be handed so far, as bits
 
   Owner(
       ServiceContext context,
@@ -340,13 +340,28 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     }
   }
 
-  /** Waits until its release was handed to its nodes, if it has ended, for so long at most. */
-  synchronized void awaitSent(long millis) throws InterruptedException {
+  /**
+   * Has its release handed to its nodes, if it has ended, and waits for that, so long at most.
+   *
+   * @return the time that is left
+   */
+  long awaitSent(long millis) throws InterruptedException {
     long leftMillis = millis;
-    while (tenure.phase() == Phase.ENDED && !isReleaseSent && leftMillis > 0) {
-      wait(AWAIT_MILLIS);
+    while (leftMillis > 0 && isUnsent()) {
+      synchronized (this) {
+        tenure.hurry(releaseEndNanos - context.settings.nodeTimeoutNanos());
+        wait(AWAIT_MILLIS);
+      }
+      drain();
       leftMillis -= AWAIT_MILLIS;
     }
+    return leftMillis;
+  }
+
+  private synchronized boolean isUnsent() {
+    ReleaseRound begun = tenure.release();
+    int owing = begun == null ? -1 : begun.targets() & ~begun.acknowledged();
+    return tenure.phase() == Phase.ENDED && (unsent & owing) != 0;
   }
 
   private void release(long nowNanos) {
@@ -358,14 +373,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
       targets = tenure.beginRelease(nowNanos);
       releaseEndNanos = nowNanos + context.settings.nodeTimeoutNanos();
     }
-    sendTo(targets);
-    ReleaseRound sent;
-    synchronized (this) {
-      isReleaseSent = true;
-      notifyAll();
-      sent = round();
-    }
-    tell(sent);
+    tell(sendTo(targets));
     if (begun.last() && place != null) {
       place.removeTickets(context.nodes, names, targets);
     }
@@ -376,8 +384,9 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   }
 
   /** Sends the release to these nodes. A failure counts as a lost answer, and spares the others. */
-  private void sendTo(int targets) {
+  private ReleaseRound sendTo(int targets) {
     NodeRequest.Release sent = Objects.requireNonNull(release);
+    int failed = 0;
     for (int rest = targets; rest != 0; rest &= rest - 1) {
       int node = Integer.numberOfTrailingZeros(rest);
       try {
@@ -385,18 +394,20 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
           pending[node] = context.nodes.get(node).send(sent, node, this);
         }
       } catch (RuntimeException | Error e) {
-        lost(node);
+        failed |= 1 << node;
         Log.failure(this, e);
       }
+    }
+    synchronized (this) {
+      unbooked |= failed;
+      unsent = unsent & ~targets | failed;
+      notifyAll();
+      return round();
     }
   }
 
   private synchronized boolean owes(int node) {
     return round().owes(node);
-  }
-
-  private synchronized void lost(int node) {
-    unbooked |= 1 << node;
   }
 
   private ReleaseRound round() {

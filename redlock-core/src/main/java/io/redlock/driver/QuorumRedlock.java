@@ -271,16 +271,17 @@ final class QuorumRedlock implements Redlock {
   }
 
   /**
-   * Waits until threads that are sending grants have sent the releases too, before the nodes are
-   * closed. They never block; the time limit is for a caller that is such a thread.
+   * Has all releases handed to the nodes before these are closed, also by threads that are sending
+   * grants, and again where that failed. Nothing blocks; the time limit is for a caller that is
+   * such a thread, and for a node that takes none.
    */
   private void awaitReleases() {
-    long millis = context.settings.nodeTimeoutNanos() / 1_000_000;
+    long leftMillis = context.settings.nodeTimeoutNanos() / 1_000_000;
     List<Owner> owners = context.agenda.items(Owner.class);
     boolean interrupted = false;
     for (int next = 0; next < owners.size(); ) {
       try {
-        owners.get(next).awaitSent(millis);
+        leftMillis = owners.get(next).awaitSent(leftMillis);
         next++;
       } catch (InterruptedException e) {
         interrupted = true; // the wait is short, and without it a lock would stay

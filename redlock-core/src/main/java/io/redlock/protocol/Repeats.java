@@ -33,6 +33,10 @@ public record Repeats(long counts, int waiting, long dueNanos, long giveUpNanos)
     return new Repeats(counts, left, left == 0 ? 0 : dueNanos, giveUpNanos);
   }
 
+  Repeats dueAt(long nanos) {
+    return waiting == 0 ? this : new Repeats(counts, waiting, nanos, giveUpNanos);
+  }
+
   Repeats sent() {
     return new Repeats(counts, 0, 0, giveUpNanos);
   }

@@ -541,6 +541,11 @@ public final class Tenure {
     return targets;
   }
 
+  /** Makes a repeat of the release due at this time instead, since there may be no later one. */
+  public void hurry(long dueNanos) {
+    repeats = repeats.dueAt(dueNanos);
+  }
+
   /** Gives the release up, since no key can be left. */
   public void giveUp() {
     release = Objects.requireNonNull(release).givenUp();

@@ -168,7 +168,9 @@ final class Bed {
             new AbstractList<>() {
               @Override
               public LockNode get(int index) {
-                whenCounted.run();
+                if (!nodes.get(index).isClosed()) { // else nothing comes of it anyway
+                  whenCounted.run();
+                }
                 return nodes.get(index);
               }
 
