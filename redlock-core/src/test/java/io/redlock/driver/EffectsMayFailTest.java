@@ -1,5 +1,7 @@
 package io.redlock.driver;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.FullLog;
 import java.util.ArrayList;
@@ -158,6 +160,7 @@ class EffectsMayFailTest {
           throw e;
         } // else it failed for that, or what came before did, and it has become impossible
       }
+      assertTrue(played.timers() <= 1, "timers");
     }
     effects.areOver = true;
     try {

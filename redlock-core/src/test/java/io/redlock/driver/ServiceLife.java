@@ -82,6 +82,11 @@ final class ServiceLife extends Scenes.Teller {
     bed.time.whenMemoryIsTaken(action);
   }
 
+  /** Returns the number of timers that are set. */
+  int timers() {
+    return bed.time.tasks();
+  }
+
   /** Lets time pass, closes what is held, and asserts that all has ended then. */
   void assertAllEnds() {
     Duration longerThanAll = Bed.TTL.multipliedBy(4);
@@ -109,6 +114,10 @@ final class ServiceLife extends Scenes.Teller {
               });
     }
     bed.assertNothingIsLeft("at the end");
+    List<String> told = new ArrayList<>();
+    bed.context.callbacks.ofLoss(() -> told.add("of a loss"));
+    bed.context.callbacks.other(() -> told.add("of the rest"));
+    assertEquals(List.of("of a loss", "of the rest"), told, "threads for callbacks");
     List<Agenda.Item> left = bed.context.agenda.items(Agenda.Item.class);
     assertTrue(left.stream().allMatch(CallbackThreads.class::isInstance), left::toString);
   }
