@@ -34,6 +34,7 @@ public final class NodeTrust {
   private final List<String> processes = new ArrayList<>(); // that answered, the last one first
 
   private @Nullable BirthMark past; // the last mark, if it was valid
+  private long pastMillis; // when it was shown, by the node's clock
   private @Nullable Sound sound; // of this connection
   private String warned = "";
   private boolean alternates;
@@ -99,8 +100,10 @@ public final class NodeTrust {
   /** Returns how the node lost its data since the last audit; empty if it did not. */
   private String loss(NodeAudit audit, @Nullable BirthMark now) {
     BirthMark before = past;
+    long auditedMillis = pastMillis;
     past = now;
-    if (before == null || now != null && isKept(before, now)) {
+    pastMillis = audit.nodeMillis();
+    if (before == null || now != null && isKept(before, auditedMillis, now)) {
       return "";
     }
     if (!before.runId().equals(audit.runId())) {
@@ -114,12 +117,17 @@ public final class NodeTrust {
         : "its replication history changed: it was promoted or resynchronised, or got a replica";
   }
 
-  /** An operator who changes the terms of a mark dates it anew; a carried one keeps its date. */
-  private static boolean isKept(BirthMark before, BirthMark now) {
+  /**
+   * A carried mark keeps its date, and an operator who changes the terms moves it by a millisecond.
+   * Data that is new since the last audit is dated after it, whatever the terms.
+   */
+  private static boolean isKept(BirthMark before, long auditedMillis, BirthMark now) {
     Agreement was = before.agreement();
     return before.runId().equals(now.runId())
         && (before.firstSeenMillis() == now.firstSeenMillis()
-            || was.sets().equals(now.agreement().sets()) && !was.equals(now.agreement()));
+            || was.sets().equals(now.agreement().sets())
+                && !was.equals(now.agreement())
+                && now.firstSeenMillis() < auditedMillis);
   }
 
   /**
