@@ -111,13 +111,7 @@ public record Votes(List<NodeVote> nodes, int quorum, Optional<Moving> moving) {
    * @return a number from 0 to the number of nodes
    */
   public int count(Vote vote) {
-    int count = 0;
-    for (NodeVote node : nodes) {
-      if (node.vote() == vote) {
-        count++;
-      }
-    }
-    return count;
+    return (int) nodes.stream().filter(node -> node.vote() == vote).count();
   }
 
   /**
