@@ -14,12 +14,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class CallbackThreads extends Agenda.Item {
 
-  static final int MOST = 4; // threads, besides those that are replaced
+  static final int MOST = 4; // threads, without those that are replaced and those of listeners
   private static final int MOST_REPLACED = 256;
   private static final long PATIENCE_NANOS = 10_000_000;
   private static final Ticker TICKER = Ticker.system();
 
   private final ThreadFactory factory; // of threads that inherit nothing from the caller
+  private final int most;
   private final long idleMillis; // how long a thread waits for a task
 
   private @Nullable Task first; // guarded by this, as all that follows
@@ -27,11 +28,12 @@ final class CallbackThreads extends Agenda.Item {
   private int size;
   private final List<Worker> workers = new ArrayList<>();
   private int free; // of the workers: they will take a task, or end
-  private int most = MOST;
 
-  CallbackThreads(ThreadFactory factory, long idleMillis, Agenda agenda) {
+  /** Creates threads that are so many at most, besides those that are replaced. */
+  CallbackThreads(ThreadFactory factory, int most, long idleMillis, Agenda agenda) {
     super(agenda);
     this.factory = factory;
+    this.most = most;
     this.idleMillis = idleMillis;
     enter();
   }
@@ -41,10 +43,6 @@ final class CallbackThreads extends Agenda.Item {
     private static final long serialVersionUID = 1;
 
     private transient @Nullable Task next; // guarded by the threads
-  }
-
-  synchronized void allow(int more) {
-    most += more;
   }
 
   /** Runs the task later, once. Never throws. */

@@ -44,11 +44,6 @@ final class Callbacks {
     others.check(shortestTtlNanos);
   }
 
-  /** Keeps threads for listeners, which each use one at most: no result waits for them. */
-  void addThreads(int listeners) {
-    others.allow(listeners);
-  }
-
   void ofLoss(Runnable userCode) {
     deliver(losses, new Callback(userCode));
   }

@@ -27,7 +27,6 @@ final class Listeners {
     this.all = all.toArray(RedlockListener[]::new);
     this.callbacks = callbacks;
     this.events = all.stream().map(Events::new).toList();
-    callbacks.addThreads(this.all.length);
   }
 
   private Listeners(RedlockListener[] all, Listeners service) {

@@ -284,12 +284,13 @@ public final class RedlockBuilder implements RedlockSettings {
     boolean isDirect = scheduler != null && callbackExecutor != null;
     Executor executor = callbackExecutor == null ? Runnable::run : callbackExecutor;
     Agenda agenda = new Agenda(timers, ticker);
+    int most = CallbackThreads.MOST + listeners.size(); // so no result waits for a listener
     Callbacks callbacks =
         new Callbacks(
             executor,
             isDirect,
-            new CallbackThreads(losses, idleMillis, agenda),
-            new CallbackThreads(others, idleMillis, agenda));
+            new CallbackThreads(losses, CallbackThreads.MOST, idleMillis, agenda),
+            new CallbackThreads(others, most, idleMillis, agenda));
     ServiceContext context =
         new ServiceContext(
             nodes,

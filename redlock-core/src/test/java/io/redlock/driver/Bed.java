@@ -140,8 +140,8 @@ final class Bed {
                   userCode.run();
                 },
                 false,
-                new CallbackThreads(threads, 0, agenda),
-                new CallbackThreads(threads, 0, agenda)));
+                callbackThreads(threads, 0, agenda),
+                callbackThreads(threads, 0, agenda)));
   }
 
   private Bed(
@@ -209,8 +209,12 @@ final class Bed {
     return new Callbacks(
         executor,
         direct,
-        new CallbackThreads(LibraryThread.named("redlock-losses"), 1_000, agenda),
-        new CallbackThreads(LibraryThread.named("redlock-callbacks"), 1_000, agenda));
+        callbackThreads(LibraryThread.named("redlock-losses"), 1_000, agenda),
+        callbackThreads(LibraryThread.named("redlock-callbacks"), 1_000, agenda));
+  }
+
+  static CallbackThreads callbackThreads(ThreadFactory factory, long idleMillis, Agenda agenda) {
+    return new CallbackThreads(factory, CallbackThreads.MOST, idleMillis, agenda);
   }
 
   /** Returns the result; fails, and does not wait, if there is none yet. */

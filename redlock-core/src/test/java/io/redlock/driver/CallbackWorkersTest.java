@@ -36,7 +36,7 @@ class CallbackWorkersTest {
 
   private final FakeTime time = new FakeTime();
   private final CallbackThreads threads =
-      new CallbackThreads(this::newThread, 1_000, new Agenda(time, time));
+      Bed.callbackThreads(this::newThread, 1_000, new Agenda(time, time));
 
   private void execute(Runnable code) {
     threads.add(

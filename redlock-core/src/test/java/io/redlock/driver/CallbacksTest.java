@@ -31,7 +31,7 @@ class CallbacksTest {
   }
 
   private CallbackThreads threads(ThreadFactory factory) {
-    return new CallbackThreads(factory, 1_000, agenda);
+    return Bed.callbackThreads(factory, 1_000, agenda);
   }
 
   private static void ofLoss(Callbacks callbacks, Runnable userCode) {
