@@ -123,7 +123,7 @@ final class QuorumRedlock implements Redlock {
   @Override
   public CompletableFuture<AcquireResult> acquireAsync(LeaseRequest request) {
     check(request);
-    if (isClosed()) {
+    if (context.closed.get()) {
       return CompletableFuture.failedFuture(AcquireCall.closed());
     }
     AcquireCall loop = call(request);
@@ -217,7 +217,7 @@ final class QuorumRedlock implements Redlock {
   private Leadership lead(LeaseRequest request, Leadership.Work work) {
     check(request);
     Objects.requireNonNull(work, "work is null: give the work of the leader");
-    if (isClosed()) {
+    if (context.closed.get()) {
       throw AcquireCall.closed();
     }
     String name = "redlock-leader-" + request.resources().iterator().next();
@@ -235,10 +235,6 @@ final class QuorumRedlock implements Redlock {
   @Override
   public RedlockOperations operations() {
     return operations;
-  }
-
-  boolean isClosed() {
-    return context.closed.get();
   }
 
   @Override

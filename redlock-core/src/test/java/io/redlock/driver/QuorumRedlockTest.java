@@ -339,7 +339,8 @@ class QuorumRedlockTest {
             request -> {
               if (request instanceof Grant) {
                 sending.countDown();
-                while (!(redlock.isClosed() && closing.getState() == Thread.State.TIMED_WAITING)
+                while (!(redlock.context.closed.get()
+                        && closing.getState() == Thread.State.TIMED_WAITING)
                     && !closed.get()) {
                   Thread.yield();
                 }
