@@ -224,15 +224,18 @@ final class HeldLease extends Owner.Held {
    */
   @Override
   void reportEnd() {
-    boolean isHeld;
+    boolean tells;
     boolean isOffered;
+    Consumer<LeaseEnd> watching;
     synchronized (owner) {
-      isHeld = since == null;
+      tells = since == null && !isTold;
+      isTold |= tells;
+      watching = watcher;
       isOffered = isReleased() && owner.tenure.phase() == Tenure.Phase.HOLDING;
     }
     try {
-      if (isHeld) {
-        reportToAll();
+      if (tells) {
+        tell(Objects.requireNonNull(ending()), watching);
       }
       if (isOffered) {
         context.queues.pass(Objects.requireNonNull(queue), this, context.ticker.monotonicNanos());
@@ -323,28 +326,15 @@ final class HeldLease extends Owner.Held {
     }
   }
 
-  private void reportToAll() {
-    LeaseEnd how = Objects.requireNonNull(ending());
-    Consumer<LeaseEnd> watching;
-    synchronized (owner) {
-      if (isTold) {
-        return;
-      }
-      isTold = true;
-      watching = watcher;
-    }
+  private void tell(LeaseEnd how, Consumer<LeaseEnd> watching) {
     try {
       watching.accept(how);
     } finally {
-      report(how);
-    }
-  }
-
-  private void report(LeaseEnd how) {
-    long heldNanos = context.ticker.monotonicNanos() - startNanos;
-    listeners.reportEnd(how, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
-    if (how.lost()) {
-      Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
+      Duration held = Duration.ofNanos(context.ticker.monotonicNanos() - startNanos);
+      listeners.reportEnd(how, listener -> listener.onEnd(this, how, held));
+      if (how.lost()) {
+        Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
+      }
     }
   }
 
