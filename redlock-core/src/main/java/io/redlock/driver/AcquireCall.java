@@ -46,7 +46,7 @@ final class AcquireCall extends LocalQueue.Waiter {
   private final @Nullable NameChoice choice; // guarded by this; null if it wants all names
   private boolean isLooking; // guarded by this; between two attempts of a pass
   private final int[] failures = new int[CAUSES]; // guarded by this; of each cause
-  private @Nullable AttemptEnd lastRefusal; // guarded by this
+  private volatile @Nullable AttemptEnd lastRefusal; // written under this
   private int pondered; // guarded by this; the plan for which a strategy is asked; 0 for none
 
   private String owner = ""; // set before it joins the queues
@@ -318,10 +318,7 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   /** Returns the last refusal: that of the queue if this call has asked no node. */
   @Nullable AttemptEnd refusal() {
-    AttemptEnd refusal;
-    synchronized (this) {
-      refusal = lastRefusal;
-    }
+    AttemptEnd refusal = lastRefusal;
     return refusal != null ? refusal : context.queues.refusal(this);
   }
 
@@ -399,7 +396,10 @@ final class AcquireCall extends LocalQueue.Waiter {
         woken = 0;
       }
       if (state.isTimed() && dueNanos - nowNanos <= 0) {
-        timeIsUp();
+        become(
+            state.phase() == Phase.PONDERS
+                ? pausedByDefault() // the strategy takes too long
+                : state.due(mayAsk(), leftNanos()));
       }
       due = due();
       if (due == null) {
@@ -416,14 +416,6 @@ final class AcquireCall extends LocalQueue.Waiter {
       }
     }
     return true;
-  }
-
-  private void timeIsUp() {
-    assert Thread.holdsLock(this);
-    become(
-        state.phase() == Phase.PONDERS
-            ? pausedByDefault() // the strategy takes too long
-            : state.due(mayAsk(), leftNanos()));
   }
 
   private @Nullable Runnable due() {
