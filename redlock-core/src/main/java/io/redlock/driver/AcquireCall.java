@@ -341,11 +341,11 @@ final class AcquireCall extends LocalQueue.Waiter {
   @Override
   boolean takeOver(Lease released) {
     HeldLease from = (HeldLease) released;
-    LeaseTerms terms = terms();
+    LeaseTerms terms = context.terms(request.ttl());
     synchronized (this) {
       HeldLease next =
           state.mayTakeOver() && leftNanos() > 0 && isOpen() && !context.closed.get()
-              ? from.next(request, listeners, terms)
+              ? from.next(request, listeners)
               : null;
       if (next == null) {
         return false;
@@ -360,10 +360,6 @@ final class AcquireCall extends LocalQueue.Waiter {
     }
     drain();
     return true;
-  }
-
-  private LeaseTerms terms() {
-    return context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
   }
 
   private void woken(int node) {
@@ -475,7 +471,7 @@ final class AcquireCall extends LocalQueue.Waiter {
       next = new Owner(context, wanted, id, place(), request, mayPass());
       running = next;
     }
-    LeaseTerms terms = terms();
+    LeaseTerms terms = context.terms(request.ttl());
     long token = context.clock.nextToken();
     long startNanos = context.ticker.monotonicNanos();
     long startWallMicros = context.ticker.wallMicros();
@@ -557,7 +553,6 @@ final class AcquireCall extends LocalQueue.Waiter {
           listeners,
           resources,
           token,
-          round.terms(),
           new Deadline(round.startNanos(), round.startWallMicros()));
     }
 

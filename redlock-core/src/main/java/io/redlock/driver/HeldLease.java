@@ -9,7 +9,6 @@ import io.redlock.LeaseStatus;
 import io.redlock.LeaseTooShortException;
 import io.redlock.ReleaseResult;
 import io.redlock.protocol.Deadline;
-import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.Tenure;
 import io.redlock.text.Brief;
 import java.time.Duration;
@@ -38,7 +37,6 @@ final class HeldLease extends Owner.Held {
   final long startNanos;
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
   private boolean holdsUp = true; // used by the reports of its end only
-  private final LeaseTerms terms; // of its renewals
   private @Nullable Deadline
       since; // guarded by owner; its longest hold counts; null once its holder has it
   private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
@@ -54,14 +52,12 @@ final class HeldLease extends Owner.Held {
       Listeners listeners,
       Set<String> resources,
       long token,
-      LeaseTerms terms,
       Deadline since) {
     super(owner, listeners);
     this.context = owner.context;
     this.request = request;
     this.resources = resources;
     this.token = token;
-    this.terms = terms;
     this.since = since;
     this.startNanos = context.ticker.monotonicNanos();
   }
@@ -78,13 +74,13 @@ final class HeldLease extends Owner.Held {
    * Creates the lease of the call to which this one may be passed on; null if its terms differ, or
    * the masters would show another note.
    */
-  @Nullable HeldLease next(LeaseRequest call, Listeners itsListeners, LeaseTerms itsTerms) {
+  @Nullable HeldLease next(LeaseRequest call, Listeners itsListeners) {
     if (!call.ttl().equals(request.ttl()) || !call.note().equals(request.note())) {
       return null; // P3
     }
     Deadline now = new Deadline(context.ticker.monotonicNanos(), context.ticker.wallMicros());
     Set<String> all = call.resources();
-    HeldLease next = new HeldLease(owner, call, itsListeners, all, token + 1, itsTerms, now);
+    HeldLease next = new HeldLease(owner, call, itsListeners, all, token + 1, now);
     next.queue = queue;
     return next;
   }
@@ -102,7 +98,7 @@ final class HeldLease extends Owner.Held {
         long holdNanos = request.renewFor().map(Settings::saturatedNanos).orElse(0L);
         if (holdNanos > 0) {
           Deadline until = Deadline.after(from.nanos(), from.wallMicros(), holdNanos);
-          owner.tenure.renew(terms, until, startNanos);
+          owner.tenure.renew(context.terms(request.ttl()), until, startNanos);
         }
         since = null;
       }
@@ -215,7 +211,7 @@ final class HeldLease extends Owner.Held {
       throw new IllegalStateException(this + " was released and cannot be extended");
     }
     owner.wake(); // a lease that expired in a pause has ended
-    return owner.extend(this, context.settings.terms(context.quorum, Settings.ceilMillis(ttl)));
+    return owner.extend(this, context.terms(ttl));
   }
 
   /**

@@ -4,12 +4,14 @@ import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
 import io.redlock.Votes.NodeVote;
+import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.TenureRules;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -78,6 +80,11 @@ final class ServiceContext {
   /** Returns a new id that says who asks and what for, as far as that is known. */
   String ownerId(String note) {
     return HolderLabel.ownerId(settings.label(), note, ownerIds.get()); // A1
+  }
+
+  /** Returns the terms of an operation that asks for this ttl. */
+  LeaseTerms terms(Duration ttl) {
+    return settings.terms(quorum, Settings.ceilMillis(ttl));
   }
 
   Votes votes(List<NodeVote> answers) {
