@@ -36,8 +36,8 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   private final long ttlNanos;
 
   private Phase phase = Phase.STARTS; // guarded by this, as all that follows
-  private @Nullable AcquireCall call; // the last one
-  private @Nullable HeldLease lease; // from the beginning of a term until it is released
+  private volatile @Nullable AcquireCall call; // written under this; the last one
+  private volatile @Nullable HeldLease lease; // written under this; of a term, until it is released
   private @Nullable CompletableFuture<ReleaseResult> released; // once its release has begun
   private @Nullable Thread thread; // null unless the work runs
   private long dueNanos; // the end of a phase that has one
@@ -190,15 +190,12 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   // A term: its work starts, is asked to stop, ends; then the lease is released.
 
   private void lead(HeldLease acquired) {
-    boolean wanted;
     synchronized (this) {
-      wanted = !closed;
-      phase = wanted ? Phase.LEADS : Phase.OVER;
-      lease = wanted ? acquired : null;
-    }
-    if (!wanted) {
-      acquired.close();
-      return;
+      lease = acquired;
+      phase = closed ? Phase.ENDS : Phase.LEADS;
+      if (closed) {
+        return;
+      }
     }
     boolean isStarted = false;
     try {
@@ -292,7 +289,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   /** Releases the lease; done again if it throws. */
   private void release() {
-    CompletableFuture<ReleaseResult> release = Objects.requireNonNull(lease()).releasing();
+    CompletableFuture<ReleaseResult> release = Objects.requireNonNull(lease).releasing();
     release.whenComplete((result, failure) -> drain());
     synchronized (this) {
       released = release;
@@ -319,18 +316,14 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   @Override
   public boolean isLeader() {
-    HeldLease current = lease();
+    HeldLease current = lease;
     return current != null && isWanted() && current.isValid();
   }
 
   @Override
   public Optional<String> leader() {
-    AcquireCall last;
-    HeldLease current;
-    synchronized (this) {
-      last = call;
-      current = lease;
-    }
+    AcquireCall last = call;
+    HeldLease current = lease;
     if (current != null) {
       return Optional.of(HolderLabel.of(current.owner.id))
           .filter(label -> isLeader() && !label.isEmpty());
@@ -340,7 +333,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   @Override
   public void resign() {
-    stop(lease(), "it resigned", "");
+    stop(lease, "it resigned", "");
   }
 
   @Override
@@ -352,17 +345,13 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
       phase = phase == Phase.PAUSES ? Phase.OVER : phase;
     }
     drain();
-    HeldLease current = lease();
+    HeldLease current = lease;
     if (current != null) {
       stop(current, "its candidature was closed", "");
       awaitEnd();
     } else if (last != null) {
       last.cancel();
     }
-  }
-
-  private synchronized @Nullable HeldLease lease() {
-    return lease;
   }
 
   /** Waits until the lease is released or the service closed, unless the work itself waits. */
