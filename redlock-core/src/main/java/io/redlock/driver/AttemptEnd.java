@@ -46,15 +46,6 @@ record AttemptEnd(
     return decision == Outcome.CONTENDED && !round.wasGrantedAnywhere();
   }
 
-  AcquireResult.Outcome outcome() {
-    return switch (decision) {
-      case HELD -> AcquireResult.Outcome.ACQUIRED;
-      case CONTENDED -> AcquireResult.Outcome.CONTENDED;
-      case TOO_SLOW -> AcquireResult.Outcome.TOO_SLOW;
-      default -> AcquireResult.Outcome.UNAVAILABLE;
-    };
-  }
-
   /** Returns why it failed. */
   Cause cause() {
     return switch (decision) {
@@ -65,8 +56,15 @@ record AttemptEnd(
   }
 
   AcquireResult result() {
-    boolean isContended = outcome() == AcquireResult.Outcome.CONTENDED;
+    AcquireResult.Outcome outcome =
+        switch (decision) {
+          case HELD -> AcquireResult.Outcome.ACQUIRED;
+          case CONTENDED -> AcquireResult.Outcome.CONTENDED;
+          case TOO_SLOW -> AcquireResult.Outcome.TOO_SLOW;
+          default -> AcquireResult.Outcome.UNAVAILABLE;
+        };
+    boolean isContended = decision == Outcome.CONTENDED;
     Optional<By> inTheWay = isContended ? Optional.of(by()) : Optional.empty();
-    return new AcquireResult(outcome(), Optional.ofNullable(lease), votes, inTheWay);
+    return new AcquireResult(outcome, Optional.ofNullable(lease), votes, inTheWay);
   }
 }

@@ -148,10 +148,7 @@ public final class Tenure {
    */
   public NodeRequest.Grant grant(
       List<String> names, String owner, @Nullable Ticket ticket, long sentMicros) {
-    AcquireRound round = acquire;
-    if (round == null) {
-      throw new IllegalStateException("no grant is under way");
-    }
+    AcquireRound round = Objects.requireNonNull(acquire, "no grant is under way");
     return new NodeRequest.Grant(
         names,
         owner,

@@ -94,7 +94,7 @@ class TenureTest {
     protected void perform(String command, String rest) {
       try {
         obey(command, rest);
-      } catch (IllegalStateException | OutOfMemoryError e) {
+      } catch (NullPointerException | OutOfMemoryError e) {
         tell(e.getMessage());
       }
       TenureState before = TenureState.of(tenure);
