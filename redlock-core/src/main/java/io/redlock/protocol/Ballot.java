@@ -43,8 +43,6 @@ public record Ballot(int nodes, long packed) {
   /** The owner held the resource until this release. */
   public static final int RELEASED = bit(Kind.RELEASED);
 
-  private static final Kind[] KINDS = Kind.values();
-
   /** Returns a ballot without answers. */
   public static Ballot empty(int nodes) {
     return new Ballot(nodes, 0);
@@ -57,11 +55,6 @@ public record Ballot(int nodes, long packed) {
   /** Returns true if the node has not answered. */
   public boolean isPending(int node) {
     return code(node) == 0;
-  }
-
-  /** Returns the node's answer; only for a node that is not pending. */
-  public Kind kind(int node) {
-    return KINDS[code(node) - 1];
   }
 
   private int code(int node) {

@@ -115,11 +115,8 @@ public record FreeRound(
     return named == 0 ? report.counter() : named;
   }
 
-  /** Returns the round after a node's answer. Only the first answer of a node counts. */
+  /** Returns the round after a node's answer, which gives one. */
   public FreeRound answered(int node, NodeReply reply) {
-    if (!ballot.isPending(node)) {
-      return this;
-    }
     long millis = reply.kind() == Kind.RELEASED ? reply.remainingMillis() : 0;
     return new FreeRound(
         quorum,

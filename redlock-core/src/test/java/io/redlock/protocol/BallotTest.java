@@ -18,7 +18,7 @@ class BallotTest {
     for (int node = 0; node < Ballot.MAX_NODES; node++) {
       for (Kind kind : Kind.values()) {
         Ballot ballot = Ballot.empty(Ballot.MAX_NODES).with(node, kind);
-        assertEquals(kind, ballot.kind(node));
+        assertEquals(kind, Told.kind(ballot, node));
         for (int other = 0; other < Ballot.MAX_NODES; other++) {
           assertEquals(other != node, ballot.isPending(other));
         }

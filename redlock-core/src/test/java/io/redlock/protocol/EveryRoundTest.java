@@ -56,7 +56,7 @@ class EveryRoundTest {
     private boolean isQuorum(Ballot answers, Predicate<Kind> yes) {
       int set = 0;
       for (int node = 0; node < answers.nodes(); node++) {
-        set |= !answers.isPending(node) && yes.test(answers.kind(node)) ? 1 << node : 0;
+        set |= !answers.isPending(node) && yes.test(Told.kind(answers, node)) ? 1 << node : 0;
       }
       return hasMajority(set, quorum.present())
           && (quorum.future() == 0 || hasMajority(set, quorum.future()));
@@ -97,7 +97,7 @@ class EveryRoundTest {
 
     private boolean has(Predicate<Kind> which) {
       return IntStream.range(0, ballot.nodes())
-          .anyMatch(node -> !ballot.isPending(node) && which.test(ballot.kind(node)));
+          .anyMatch(node -> !ballot.isPending(node) && which.test(Told.kind(ballot, node)));
     }
 
     boolean isLost(Ballot answers) {

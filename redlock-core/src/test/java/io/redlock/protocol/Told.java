@@ -10,6 +10,8 @@ import java.util.Locale;
 /** The words of scenes: nodes are letters, times have units, answers are named by their kind. */
 final class Told {
 
+  private static final Kind[] KINDS = Kind.values();
+
   private Told() {}
 
   /** Returns the nodes that letters name, in their order. */
@@ -29,6 +31,11 @@ final class Told {
       letters.append((bits & 1 << node) == 0 ? "" : (char) ('a' + node));
     }
     return letters.isEmpty() ? "nobody" : letters.toString();
+  }
+
+  /** Returns the answer of a node that has given one. */
+  static Kind kind(Ballot ballot, int node) {
+    return KINDS[(int) (ballot.packed() >>> 4 * node & 15) - 1];
   }
 
   /** Returns a name as scenes write it. */

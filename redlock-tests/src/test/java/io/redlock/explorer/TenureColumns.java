@@ -98,7 +98,7 @@ final class TenureColumns {
   }
 
   private static int vote(Ballot ballot, int node) {
-    return ballot.isPending(node) ? 0 : ballot.kind(node).ordinal() + 1 << VOTE;
+    return (int) (ballot.packed() >>> 4 * node & NIBBLE) << VOTE;
   }
 
   /** The answers to the round under way; null if there is none. */
