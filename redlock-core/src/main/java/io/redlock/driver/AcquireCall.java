@@ -8,7 +8,6 @@ import io.redlock.RetryStrategy.Cause;
 import io.redlock.WaitStatus;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.protocol.AcquireRound;
-import io.redlock.protocol.Deadline;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.LookRound;
 import io.redlock.protocol.Turn;
@@ -548,12 +547,7 @@ final class AcquireCall extends LocalQueue.Waiter {
         token = owner.tenure.leaseToken();
       }
       return new HeldLease(
-          asking,
-          AcquireCall.this.request,
-          listeners,
-          resources,
-          token,
-          new Deadline(round.startNanos(), round.startWallMicros()));
+          asking, AcquireCall.this.request, listeners, resources, token, round.start());
     }
 
     @Override

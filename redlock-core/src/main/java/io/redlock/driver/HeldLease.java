@@ -97,7 +97,7 @@ final class HeldLease extends Owner.Held {
       if (from != null && isValid()) {
         long holdNanos = request.renewFor().map(Settings::saturatedNanos).orElse(0L);
         if (holdNanos > 0) {
-          Deadline until = Deadline.after(from.nanos(), from.wallMicros(), holdNanos);
+          Deadline until = from.plus(holdNanos);
           owner.tenure.renew(context.terms(request.ttl()), until, startNanos);
         }
         since = null;

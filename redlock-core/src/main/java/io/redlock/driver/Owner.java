@@ -547,8 +547,8 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
           Owner.this,
           tenure.request(next, names, id, micros),
           next.tag(),
-          next.startNanos(),
-          next.startNanos() + context.settings.nodeTimeoutNanos());
+          next.start().nanos(),
+          next.start().nanos() + context.settings.nodeTimeoutNanos());
       this.lease = lease;
     }
 

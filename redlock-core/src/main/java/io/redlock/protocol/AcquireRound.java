@@ -12,8 +12,7 @@ import io.redlock.spi.Quorum;
  * @param terms the terms of the grant
  * @param number the number of the round in its attempt, from 1
  * @param token the fencing token proposed
- * @param startNanos monotonic time before the first send
- * @param startWallMicros wall time before the first send
+ * @param start the time before the first send
  * @param highestSeen the highest counter reported so far in the attempt
  * @param highestBefore the highest counter that nodes had before they granted this round's token;
  *     {@link Long#MAX_VALUE} if one of them did not name it
@@ -24,8 +23,7 @@ public record AcquireRound(
     LeaseTerms terms,
     int number,
     long token,
-    long startNanos,
-    long startWallMicros,
+    Deadline start,
     long highestSeen,
     long highestBefore,
     Ballot ballot,
@@ -37,14 +35,13 @@ public record AcquireRound(
   /** Returns the first round of an attempt, before any request is sent. */
   public static AcquireRound first(
       LeaseTerms terms, long token, long startNanos, long startWallMicros) {
-    return begin(terms, 1, token, startNanos, startWallMicros, 0);
+    return begin(terms, 1, token, new Deadline(startNanos, startWallMicros), 0);
   }
 
   private static AcquireRound begin(
-      LeaseTerms terms, int number, long token, long nanos, long wallMicros, long highestSeen) {
+      LeaseTerms terms, int number, long token, Deadline start, long highestSeen) {
     Ballot none = Ballot.empty(terms.quorum().nodes());
-    return new AcquireRound(
-        terms, number, token, nanos, wallMicros, highestSeen, 0, none, Rivals.NONE);
+    return new AcquireRound(terms, number, token, start, highestSeen, 0, none, Rivals.NONE);
   }
 
   /** Returns the round after a node's answer to its grant. */
@@ -66,8 +63,7 @@ public record AcquireRound(
   }
 
   private AcquireRound with(int round, long seen, long before, Ballot answers, Rivals named) {
-    return new AcquireRound(
-        terms, round, token, startNanos, startWallMicros, seen, before, answers, named);
+    return new AcquireRound(terms, round, token, start, seen, before, answers, named);
   }
 
   /** Returns what to do now, by the answers and, if a quorum granted, by the time. */
@@ -135,12 +131,12 @@ public record AcquireRound(
 
   /** Returns the end of the time for which a quorum of this round holds the lock. */
   public Deadline deadline() {
-    return terms.deadline(startNanos, startWallMicros);
+    return terms.deadline(start);
   }
 
   /** Returns the round in which the same owner proposes a token above every counter seen. */
   public AcquireRound next(long nowNanos, long nowWallMicros) {
     long higher = Math.max(token, highestSeen) + 1;
-    return begin(terms, number + 1, higher, nowNanos, nowWallMicros, highestSeen);
+    return begin(terms, number + 1, higher, new Deadline(nowNanos, nowWallMicros), highestSeen);
   }
 }

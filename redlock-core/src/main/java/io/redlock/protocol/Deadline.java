@@ -10,8 +10,8 @@ package io.redlock.protocol;
  */
 public record Deadline(long nanos, long wallMicros) {
 
-  /** Returns the deadline this long after the given instant. */
-  public static Deadline after(long nanos, long wallMicros, long delayNanos) {
+  /** Returns the time this long after it. */
+  public Deadline plus(long delayNanos) {
     return new Deadline(nanos + delayNanos, wallMicros + Math.floorDiv(delayNanos, 1_000L));
   }
 

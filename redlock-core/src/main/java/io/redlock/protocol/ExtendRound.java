@@ -10,17 +10,11 @@ import io.redlock.spi.Quorum;
  * @param tag marks its answers
  * @param purpose why the lease is extended
  * @param terms the terms of the extend
- * @param startNanos monotonic time before the first send
- * @param startWallMicros wall time before the first send
+ * @param start the time before the first send
  * @param ballot the answers so far
  */
 public record ExtendRound(
-    int tag,
-    Purpose purpose,
-    LeaseTerms terms,
-    long startNanos,
-    long startWallMicros,
-    Ballot ballot) {
+    int tag, Purpose purpose, LeaseTerms terms, Deadline start, Ballot ballot) {
 
   /** Why a lease is extended. */
   public enum Purpose {
@@ -43,7 +37,7 @@ public record ExtendRound(
   }
 
   private ExtendRound with(Ballot answers) {
-    return new ExtendRound(tag, purpose, terms, startNanos, startWallMicros, answers);
+    return new ExtendRound(tag, purpose, terms, start, answers);
   }
 
   /**
@@ -71,6 +65,6 @@ public record ExtendRound(
 
   /** Returns the end of the time for which a quorum of this round holds the lease. */
   public Deadline deadline() {
-    return terms.deadline(startNanos, startWallMicros);
+    return terms.deadline(start);
   }
 }

@@ -22,12 +22,12 @@ public record LeaseTerms(
   }
 
   /** Returns how long a quorum asked at the given instant holds: until start + ttl − drift. */
-  public Deadline deadline(long startNanos, long startWallMicros) {
-    return Deadline.after(startNanos, startWallMicros, ttlMillis * 1_000_000 - driftNanos); // T3
+  public Deadline deadline(Deadline start) {
+    return start.plus(ttlMillis * 1_000_000 - driftNanos); // T3
   }
 
   /** Returns when a lease with this deadline is lost if it is not extended. */
   public Deadline lossTime(Deadline deadline) {
-    return Deadline.after(deadline.nanos(), deadline.wallMicros(), -lossMarginNanos); // T4
+    return deadline.plus(-lossMarginNanos); // T4
   }
 }

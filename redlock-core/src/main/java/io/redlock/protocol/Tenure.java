@@ -180,7 +180,7 @@ public final class Tenure {
   public ExtendRound next(Purpose purpose, LeaseTerms terms, long nowNanos, long nowWallMicros) {
     int tag = AcquireRound.MAX_ROUNDS + begun + 1;
     Ballot none = Ballot.empty(quorum.nodes());
-    return new ExtendRound(tag, purpose, terms, nowNanos, nowWallMicros, none); // E4
+    return new ExtendRound(tag, purpose, terms, new Deadline(nowNanos, nowWallMicros), none); // E4
   }
 
   /**

@@ -16,7 +16,7 @@ class DeadlineTest {
   @ValueSource(
       longs = {0, -1, -5 * SECOND, Long.MAX_VALUE - 3 * SECOND, Long.MAX_VALUE, Long.MIN_VALUE})
   void originOfTheMonotonicClockDoesNotMatter(long start) {
-    Deadline deadline = Deadline.after(start, WALL, 10 * SECOND);
+    Deadline deadline = new Deadline(start, WALL).plus(10 * SECOND);
     assertEquals(10 * SECOND, deadline.remainingNanos(start, WALL));
     assertEquals(1, deadline.remainingNanos(start + 10 * SECOND - 1, WALL + 1));
     assertEquals(0, deadline.remainingNanos(start + 10 * SECOND, WALL + 10));
@@ -25,26 +25,26 @@ class DeadlineTest {
 
   @Test
   void suspendedMachineIsCaughtByTheWallClock() {
-    Deadline deadline = Deadline.after(0, WALL, 10 * SECOND);
+    Deadline deadline = new Deadline(0, WALL).plus(10 * SECOND);
     assertEquals(-50 * SECOND, deadline.remainingNanos(1, WALL + 60_000_000));
   }
 
   @Test
   void wallClockSetForwardEndsEarly() {
-    Deadline deadline = Deadline.after(0, WALL, 10 * SECOND);
+    Deadline deadline = new Deadline(0, WALL).plus(10 * SECOND);
     assertEquals(7 * SECOND, deadline.remainingNanos(SECOND, WALL + 3_000_000));
   }
 
   @Test
   void wallClockSetBackIsOverruledByTheMonotonicClock() {
-    Deadline deadline = Deadline.after(0, WALL, 10 * SECOND);
+    Deadline deadline = new Deadline(0, WALL).plus(10 * SECOND);
     assertEquals(9 * SECOND, deadline.remainingNanos(SECOND, WALL - 3_600_000_000L));
     assertEquals(0, deadline.remainingNanos(10 * SECOND, 0));
   }
 
   @Test
   void farStepsOfTheWallClockSaturate() {
-    Deadline deadline = Deadline.after(0, WALL, 10 * SECOND);
+    Deadline deadline = new Deadline(0, WALL).plus(10 * SECOND);
     assertEquals(10 * SECOND, deadline.remainingNanos(0, WALL - Long.MAX_VALUE / 500));
     assertTrue(deadline.remainingNanos(0, WALL + Long.MAX_VALUE / 500) < 0);
     assertTrue(deadline.remainingNanos(0, Long.MAX_VALUE) < 0);
@@ -52,24 +52,24 @@ class DeadlineTest {
 
   @Test
   void microsecondsOfTheWallClockAreRoundedDown() {
-    Deadline deadline = Deadline.after(0, WALL, 1_999);
+    Deadline deadline = new Deadline(0, WALL).plus(1_999);
     assertEquals(1_000, deadline.remainingNanos(0, WALL));
-    Deadline before = Deadline.after(0, WALL, -1_001);
+    Deadline before = new Deadline(0, WALL).plus(-1_001);
     assertEquals(-2_000, before.remainingNanos(-10_000, WALL));
   }
 
   @Test
   void endlessDelayStaysAhead() {
-    Deadline deadline = Deadline.after(5 * SECOND, WALL, Long.MAX_VALUE);
+    Deadline deadline = new Deadline(5 * SECOND, WALL).plus(Long.MAX_VALUE);
     assertTrue(deadline.remainingNanos(5 * SECOND, WALL) > 0);
     assertTrue(deadline.remainingNanos(500_000 * SECOND, WALL + 500_000_000_000L) > 0);
   }
 
   @Test
   void laterDeadlineIsTakenWhole() {
-    Deadline first = Deadline.after(Long.MAX_VALUE - SECOND, WALL, 10 * SECOND);
+    Deadline first = new Deadline(Long.MAX_VALUE - SECOND, WALL).plus(10 * SECOND);
     long setBack = WALL - 3_600_000_000L;
-    Deadline second = Deadline.after(Long.MAX_VALUE + 2 * SECOND, setBack, 10 * SECOND);
+    Deadline second = new Deadline(Long.MAX_VALUE + 2 * SECOND, setBack).plus(10 * SECOND);
     assertEquals(second, first.max(second), "across the wrap-around");
     assertEquals(second, second.max(first));
     long suspended = setBack + 11_000_000L;
@@ -78,8 +78,8 @@ class DeadlineTest {
 
   @Test
   void extensionWithAShortTtlDoesNotShorten() {
-    Deadline longer = Deadline.after(0, WALL, 30 * SECOND);
-    Deadline shorter = Deadline.after(SECOND, WALL + 1_000_000, 10 * SECOND);
+    Deadline longer = new Deadline(0, WALL).plus(30 * SECOND);
+    Deadline shorter = new Deadline(SECOND, WALL + 1_000_000).plus(10 * SECOND);
     assertEquals(longer, longer.max(shorter));
     assertEquals(longer, shorter.max(longer));
   }

@@ -140,11 +140,12 @@ class EveryRoundTest {
     LeaseTerms terms = new LeaseTerms(quorum, 10_000, 102_000_000, 0, 0);
     for (int number = 1; number <= AcquireRound.MAX_ROUNDS; number++) {
       AcquireRound round =
-          new AcquireRound(terms, number, 1, START, WALL, 0, 0, ballot, Rivals.NONE);
+          new AcquireRound(terms, number, 1, new Deadline(START, WALL), 0, 0, ballot, Rivals.NONE);
       assertEquals(plain.acquired(number), round.decide(START, WALL), plain::toString);
     }
-    Deadline current = Deadline.after(START, WALL, 3_000_000_000L);
-    ExtendRound round = new ExtendRound(4, Purpose.CALLED, terms, START, WALL, ballot);
+    Deadline current = new Deadline(START, WALL).plus(3_000_000_000L);
+    ExtendRound round =
+        new ExtendRound(4, Purpose.CALLED, terms, new Deadline(START, WALL), ballot);
     assertEquals(plain.extended(), round.decide(current, START, WALL), plain::toString);
     int all = (1 << quorum.nodes()) - 1;
     ReleaseRound release = new ReleaseRound(quorum, all, 0, 0, ballot);

@@ -35,7 +35,7 @@ class LeaseTermsTest {
   void deadlineIsStartPlusTtlMinusDriftOnBothClocks() {
     LeaseTerms terms =
         new LeaseTerms(Quorum.of(3), 10_000, LeaseTerms.driftNanos(10_000, 10_000), 0, 0);
-    Deadline deadline = terms.deadline(-5, 1_000);
+    Deadline deadline = terms.deadline(new Deadline(-5, 1_000));
     assertEquals(-5 + 9_898_000_000L, deadline.nanos());
     assertEquals(1_000 + 9_898_000L, deadline.wallMicros());
   }
@@ -43,7 +43,7 @@ class LeaseTermsTest {
   @Test
   void wallDeadlineIsNeverRoundedUp() {
     LeaseTerms terms = new LeaseTerms(Quorum.of(3), 10, 1_999, 0, 0);
-    Deadline deadline = terms.deadline(0, 0);
+    Deadline deadline = terms.deadline(new Deadline(0, 0));
     assertEquals(10_000_000 - 1_999, deadline.nanos());
     assertTrue(deadline.wallMicros() * 1_000 <= deadline.nanos());
   }

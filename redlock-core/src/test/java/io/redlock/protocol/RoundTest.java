@@ -86,8 +86,7 @@ class RoundTest {
                     4,
                     Purpose.CALLED,
                     terms,
-                    now.nanos,
-                    now.wallMicros,
+                    new Deadline(now.nanos, now.wallMicros),
                     Ballot.empty(quorum.nodes())),
                 current);
         case "release" -> new Releasing(ReleaseRound.begin(quorum, Told.bits(of)));

@@ -89,12 +89,12 @@ enum BrokenClient implements Scope.ClientRules {
     protected Deadline heldUntil(AcquireRound round, long nowNanos, long nowWallMicros) {
       Deadline right = super.heldUntil(round, nowNanos, nowWallMicros);
       return switch (broken) {
-        case STAMPS_AT_THE_END -> round.terms().deadline(nowNanos, nowWallMicros);
+        case STAMPS_AT_THE_END -> round.terms().deadline(new Deadline(nowNanos, nowWallMicros));
         case TRUSTS_THE_WALL_CLOCK -> new Deadline(FAR_NANOS, right.wallMicros());
         case TRUSTS_THE_MONOTONIC_CLOCK -> new Deadline(right.nanos(), Long.MAX_VALUE);
         case IGNORES_DRIFT -> {
           long ttlNanos = round.terms().ttlMillis() * 1_000_000;
-          yield Deadline.after(round.startNanos(), round.startWallMicros(), ttlNanos);
+          yield round.start().plus(ttlNanos);
         }
         default -> right;
       };
@@ -197,7 +197,7 @@ enum BrokenClient implements Scope.ClientRules {
     @Override
     protected Deadline extendedUntil(ExtendRound round, long nowNanos, long nowWallMicros) {
       return isBroken(EXTENDS_FROM_THE_END)
-          ? round.terms().deadline(nowNanos, nowWallMicros)
+          ? round.terms().deadline(new Deadline(nowNanos, nowWallMicros))
           : super.extendedUntil(round, nowNanos, nowWallMicros);
     }
 

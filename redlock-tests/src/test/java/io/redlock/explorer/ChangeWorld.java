@@ -334,8 +334,7 @@ record ChangeWorld(
                 tag,
                 Purpose.CALLED,
                 terms(scope, attempt),
-                nanos(),
-                micros(),
+                new Deadline(nanos(), micros()),
                 Ballot.empty(terms(scope, attempt).quorum().nodes())),
             its.deadline,
             tag,
@@ -435,12 +434,7 @@ record ChangeWorld(
     }
     ExtendRound full =
         new ExtendRound(
-            extend.tag(),
-            extend.purpose(),
-            extend.terms(),
-            extend.startNanos(),
-            extend.startWallMicros(),
-            ballot(scope, attempt));
+            extend.tag(), extend.purpose(), extend.terms(), extend.start(), ballot(scope, attempt));
     return switch (full.decide(its.deadline, nanos(), micros())) {
       case NOTHING -> this;
       case EXTENDED -> cleared(attempt, holding(its, its.deadline.max(full.deadline())));

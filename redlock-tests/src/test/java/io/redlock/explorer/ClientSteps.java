@@ -153,7 +153,7 @@ final class ClientSteps {
       return nothing();
     }
     hand(round.tag());
-    long sentMicros = scope.startMicros + round.startNanos() / 1_000;
+    long sentMicros = scope.startMicros + round.start().nanos() / 1_000;
     NodeRequest extend = tenure.request(round, NAMES, "", sentMicros);
     return new Step(TenureState.of(tenure), Outcome.PROPOSED, extend, ALL, round.tag(), false);
   }
@@ -161,7 +161,7 @@ final class ClientSteps {
   /** The first round's token is the time as its client knows it. */
   private long sentMicros(Tenure asking) {
     AcquireRound round = Objects.requireNonNull(TenureState.of(asking).acquire());
-    return round.number() == 1 ? round.token() : scope.startMicros + round.startNanos() / 1_000;
+    return round.number() == 1 ? round.token() : scope.startMicros + round.start().nanos() / 1_000;
   }
 
   private Step propose() {
@@ -210,7 +210,7 @@ final class ClientSteps {
   private Step step(Turn turn) {
     if (turn.outcome() == Outcome.HELD && scope.isRenewed()) {
       AcquireRound round = Objects.requireNonNull(turn.attempted());
-      tenure.renew(round.terms(), scope.heldUntil(), round.startNanos());
+      tenure.renew(round.terms(), scope.heldUntil(), round.start().nanos());
     }
     return switch (turn.outcome()) {
       case PROPOSED -> propose();

@@ -227,25 +227,11 @@ final class TenureColumns {
   static AcquireRound with(
       AcquireRound round, long seen, long before, Ballot ballot, Rivals rivals) {
     return new AcquireRound(
-        round.terms(),
-        round.number(),
-        round.token(),
-        round.startNanos(),
-        round.startWallMicros(),
-        seen,
-        before,
-        ballot,
-        rivals);
+        round.terms(), round.number(), round.token(), round.start(), seen, before, ballot, rivals);
   }
 
   private static ExtendRound with(ExtendRound round, Ballot ballot) {
-    return new ExtendRound(
-        round.tag(),
-        round.purpose(),
-        round.terms(),
-        round.startNanos(),
-        round.startWallMicros(),
-        ballot);
+    return new ExtendRound(round.tag(), round.purpose(), round.terms(), round.start(), ballot);
   }
 
   private static Ballot ballot(int[] columns) {
