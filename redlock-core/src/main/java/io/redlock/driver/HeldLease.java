@@ -240,21 +240,15 @@ final class HeldLease extends Owner.Held {
       if (isOffered) {
         owner.release(this, false); // unless it was passed on
       }
-      if (owner.held() == this) {
-        letOthersAsk();
-      } else {
+      if (owner.held() != this) {
         released.complete(ReleaseResult.RELEASED); // P7
+      } else if (queue != null) {
+        if (holdsUp) {
+          context.queues.ended(queue);
+          holdsUp = false;
+        }
+        context.queues.passOn(queue);
       }
-    }
-  }
-
-  private void letOthersAsk() {
-    if (queue != null) {
-      if (holdsUp) {
-        context.queues.ended(queue);
-        holdsUp = false;
-      }
-      context.queues.passOn(queue);
     }
   }
 
