@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * compares the monotonic clock with the wall clock: if that has run ahead (the machine was
  * suspended, or the clock was set), every item looks again at what is due.
  *
- * <p>Only an item that enters takes memory. A timer that could not be set is set with the next plan
- * or check.
+ * <p>Only an item that enters takes memory, and the timer. One that could not be set is set with the
+ * next plan; until then each check strikes.
  */
 final class Agenda {
 
@@ -293,7 +293,7 @@ final class Agenda {
           disarm();
         }
       }
-    } catch (Throwable e) { // the next plan or check sets it
+    } catch (Throwable e) { // the next plan sets it, or checks strike
       disarm();
     }
   }
@@ -307,11 +307,19 @@ final class Agenda {
     }
   }
 
-  /** Sets the timer, if it could not be set when it should have been, or if it is late. */
-  synchronized void check() {
-    if (strikesNanos == NEVER || elapsedNanos() - strikesNanos > TICK_NANOS) {
-      arm();
+  /** Strikes, if the timer could not be set when it should have been, or if it is late. */
+  void check() {
+    int number;
+    synchronized (this) {
+      boolean isPlanned = size > 0 && heap[0].plannedNanos != NEVER;
+      boolean isLate = strikesNanos == NEVER || elapsedNanos() - strikesNanos > TICK_NANOS;
+      if (isStriking || !isPlanned || !isLate) {
+        return;
+      }
+      disarm();
+      number = timers;
     }
+    strike(number);
   }
 
   private void strike(int number) {

@@ -132,7 +132,7 @@ final class CallbackThreads extends Agenda.Item {
     }
   }
 
-  /** Warns of each task that has run for so long, once. Called about once a second. */
+  /** Warns of each task that has run for so long, once. Called by each check. */
   void check(long longNanos) {
     List<Thread> slow = new ArrayList<>();
     synchronized (this) {

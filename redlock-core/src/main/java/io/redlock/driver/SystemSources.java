@@ -59,7 +59,7 @@ final class SystemSources {
    */
   static final class SingleThread implements Scheduler {
 
-    private static final long CHECK_MILLIS = 1_000;
+    private static final long CHECK_MILLIS = 50;
     private static final long PATIENCE_NANOS = 50_000_000;
 
     final ScheduledThreadPoolExecutor executor;
@@ -118,7 +118,7 @@ final class SystemSources {
 
     private void check() {
       for (int i = 0; i < checks.size(); i++) { // no iterator: an error would end the checks
-        run(checks.get(i), "A check failed; it is repeated in a second");
+        run(checks.get(i), "A check failed; it is repeated");
       }
     }
 

@@ -22,7 +22,7 @@ public interface Scheduler extends AutoCloseable {
   Cancellable schedule(Runnable task, long delayNanos);
 
   /**
-   * Runs a check about once a second until {@link #close()}, also after memory was short: what was
+   * Runs a check about every 50 ms until {@link #close()}, also after memory was short: what was
    * left undone then is done by a check. By default it is never run, which is enough where memory
    * does not run short, as in virtual time.
    *

@@ -6,17 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.scenes.FakeTime;
+import io.redlock.scenes.KeptLog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What waits is done in time, once, and by one thread at a time. */
 class AgendaTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private final FakeTime time = new FakeTime();
   private final Agenda agenda = new Agenda(time, time);
@@ -158,6 +162,44 @@ class AgendaTest {
     late.at(0);
     time.passMillis(0);
     assertEquals("late at 110", done.get(2));
+  }
+
+  /** For ten seconds, every hundredth task that is due finds no memory, nor does any timer. */
+  @Test
+  void shortageDelaysOnlyWhoseStepsFailAndHasNobodyElseLook() {
+    int tasks = 100_000;
+    long shortMillis = 10_000;
+    int[] steps = {0};
+    List<Long> late = new ArrayList<>();
+    long mostSteps = 0;
+    for (int number = 0; number < tasks; number++) {
+      long dueMillis = number / 10;
+      boolean isShort = number % 100 == 0;
+      new Task("") {
+        @Override
+        boolean step(long nowNanos, long nowWallMicros) {
+          steps[0]++;
+          long lateMillis = (nowNanos - startNanos) / 1_000_000 - dueMillis;
+          if (isShort && lateMillis >= 0 && dueMillis + lateMillis < shortMillis) {
+            throw new OutOfMemoryError("memory is short");
+          }
+          boolean isDone = super.step(nowNanos, nowWallMicros);
+          if (isDone && !isShort && lateMillis > 50) {
+            late.add(lateMillis);
+          }
+          return isDone;
+        }
+      }.at(dueMillis);
+      mostSteps += 3 + (isShort ? (shortMillis - dueMillis) / 50 + 1 : 0); // it is planned, done, over
+    }
+    time.shortOfMemory(Duration.ofMillis(shortMillis));
+    for (long millis = 0; millis <= shortMillis; millis += 50) {
+      time.passMillis(50);
+      agenda.check();
+    }
+    assertEquals(tasks, done.size());
+    assertEquals(List.of(), late);
+    assertTrue(steps[0] <= mostSteps, steps[0] + " steps, not " + mostSteps);
   }
 
   @Test

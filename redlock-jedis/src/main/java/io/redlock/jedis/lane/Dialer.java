@@ -17,7 +17,7 @@ public interface Dialer extends AutoCloseable {
    */
   void dial(Reader reader);
 
-  /** Gives up an attempt to connect that lasts too long. Called about once a second. */
+  /** Gives up an attempt to connect that lasts too long. Called by each check. */
   default void check() {}
 
   /** Releases the resources of the dialer. Neither blocks nor throws. */

@@ -193,7 +193,7 @@ final class LockedShell implements LaneShell {
         });
   }
 
-  /** Does what was left undone. Called about once a second. */
+  /** Does what was left undone. */
   void check() {
     event((each, nowNanos) -> {});
     dialer.check();
