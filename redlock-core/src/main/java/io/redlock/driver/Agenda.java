@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * compares the monotonic clock with the wall clock: if that has run ahead (the machine was
  * suspended, or the clock was set), every item looks again at what is due.
  *
- * <p>Only an item that enters takes memory, and the timer. One that could not be set is set with the
- * next plan; until then each check strikes.
+ * <p>Only an item that enters takes memory, and the timer. One that could not be set is set with
+ * the next plan; until then each check strikes.
  */
 final class Agenda {
 
