@@ -10,6 +10,7 @@ import java.util.NavigableSet;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,7 +30,7 @@ public class FakeTime implements Ticker, Scheduler {
   private Duration nextHoldUp = Duration.ZERO;
   private Runnable duringNextSchedule = () -> {};
   private Runnable whenRead = () -> {};
-  private Runnable whenAwaited = () -> {};
+  private Consumer<Future<?>> whenAwaited = future -> {};
   private @Nullable Runnable memory; // taken with each use of this
   private final List<Runnable> checks = new ArrayList<>();
   private final NavigableSet<Task> tasks =
@@ -126,13 +127,13 @@ public class FakeTime implements Ticker, Scheduler {
   }
 
   /** Runs an action of the machine when a thread is about to wake up with its result. */
-  public void whenAwaited(Runnable meanwhile) {
+  public void whenAwaited(Consumer<Future<?>> meanwhile) {
     whenAwaited = meanwhile;
   }
 
   @Override
   public void await(Future<?> future) throws InterruptedException {
-    whenAwaited.run();
+    whenAwaited.accept(future);
     Scheduler.super.await(future);
   }
 

@@ -112,10 +112,10 @@ class AcquireCallTest {
   @Test
   void leaseThatEndsBeforeItsCallersThreadWakesIsTooSlowAndNobodyHearsOfIt() throws Exception {
     bed.script(Bed::yes);
-    bed.time.whenAwaited(() -> bed.time.pause(Duration.ofSeconds(30)));
+    bed.time.whenAwaited(future -> bed.time.pause(Duration.ofSeconds(30)));
     AcquireResult late = bed.redlock.tryAcquire(RENEWED);
     assertEquals(Outcome.TOO_SLOW, late.outcome());
-    bed.time.whenAwaited(() -> {});
+    bed.time.whenAwaited(future -> {});
     bed.time.pass(Duration.ofSeconds(30));
     assertEquals(List.of("TOO_SLOW"), bed.events);
     assertEquals("abc", bed.releasedOn());

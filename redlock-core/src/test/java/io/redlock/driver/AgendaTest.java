@@ -10,8 +10,6 @@ import io.redlock.scenes.KeptLog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Semaphore;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -190,7 +188,8 @@ class AgendaTest {
           return isDone;
         }
       }.at(dueMillis);
-      mostSteps += 3 + (isShort ? (shortMillis - dueMillis) / 50 + 1 : 0); // it is planned, done, over
+      mostSteps +=
+          3 + (isShort ? (shortMillis - dueMillis) / 50 + 1 : 0); // it is planned, done, over
     }
     time.shortOfMemory(Duration.ofMillis(shortMillis));
     for (long millis = 0; millis <= shortMillis; millis += 50) {
@@ -326,44 +325,6 @@ class AgendaTest {
   }
 
   // Every order of the steps of two threads.
-
-  /** A thread that takes a step only when it is told to. */
-  private static final class Actor extends Thread {
-    private final Semaphore mayGo = new Semaphore(0);
-    private final Semaphore hasGone = new Semaphore(0);
-    private boolean isOver; // these are written before a release of hasGone
-    private @Nullable Throwable failure;
-
-    Actor(Runnable body) {
-      super(body);
-      setDaemon(true);
-    }
-
-    /** Waits for the next step, on this thread. */
-    static void point() {
-      if (currentThread() instanceof Actor actor) {
-        actor.hasGone.release();
-        actor.mayGo.acquireUninterruptibly();
-      }
-    }
-
-    @Override
-    public void run() {
-      mayGo.acquireUninterruptibly();
-      try {
-        super.run();
-      } catch (Throwable e) {
-        failure = e;
-      }
-      isOver = true;
-      hasGone.release();
-    }
-
-    void go() {
-      mayGo.release();
-      hasGone.acquireUninterruptibly();
-    }
-  }
 
   /** An item that two threads share: what is due, and when it is to be looked at again. */
   private static final class Shared extends Agenda.Item {

@@ -171,7 +171,7 @@ class HeldLeaseTest {
 
   @Test
   void extensionThatHasEndedBeforeItsHolderWakesIsLost() throws InterruptedException {
-    bed.time.whenAwaited(() -> bed.time.pause(Duration.ofSeconds(30)));
+    bed.time.whenAwaited(future -> bed.time.pause(Duration.ofSeconds(30)));
     assertEquals(ExtendResult.Outcome.LOST, lease.extend(Bed.TTL).outcome());
     assertEquals(List.of(Cause.EXPIRED), causes());
   }

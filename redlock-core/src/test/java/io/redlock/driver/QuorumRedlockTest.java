@@ -89,7 +89,7 @@ class QuorumRedlockTest {
     bed.script(Bed::yes);
     HeldLease lease = (HeldLease) bed.redlock.acquire(Bed.REQUEST);
     LeaseRequest again = Bed.REQUEST.waitUpTo(Duration.ofDays(1));
-    bed.time.whenAwaited(() -> Thread.currentThread().interrupt());
+    bed.time.whenAwaited(future -> Thread.currentThread().interrupt());
     AtomicInteger reads = new AtomicInteger();
     bed.time.whenRead(
         () -> {
