@@ -194,7 +194,22 @@ class MarkExplorerTest {
             .leases(),
         copying(new MarkScope("marks are copied while another list is founded, late writes", 5)),
         replaced(new MarkScope("the only mark of a set is replaced, and loaded from disk", 5)),
+        renewed(new MarkScope("a mark is replaced while its terms change", 2)),
         unattended(new MarkScope("one of 2 swapped and committed, and nobody types anything", 3)));
+  }
+
+  /** The only mark of a set is replaced, while an operator changes the terms of its clients. */
+  static MarkScope renewed(MarkScope scope) {
+    return scope
+        .before(range(1, 1))
+        .client("before", range(1, 1))
+        .client("after", range(1, 1), List.of(), LONGER)
+        .client("other", range(1, 2))
+        .agreeing(range(1, 1), LONGER)
+        .replacing(range(1, 2), Map.of("m1", PRESENT))
+        .commands(2)
+        .leases()
+        .unconnected();
   }
 
   /** The only mark of a set is replaced, and its master restarts with what it had on disk. */

@@ -1,5 +1,6 @@
 package io.redlock.explorer;
 
+import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.Audited;
@@ -490,6 +491,11 @@ class MarkScope {
   MarkScope hearing(BiFunction<Integer, @Nullable NodeAudit, @Nullable NodeAudit> instead) {
     hearing = instead;
     return this;
+  }
+
+  /** Returns true if what was sent is written: the script compares the whole mark. */
+  boolean arrives(Sent mark, MarkedNode at) {
+    return at.equals(mark.seen());
   }
 
   /** Returns what a client hears of a node. */

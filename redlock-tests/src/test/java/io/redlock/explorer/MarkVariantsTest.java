@@ -15,6 +15,7 @@ import io.redlock.explorer.MarkScope.Job;
 import io.redlock.explorer.MarkScope.Next;
 import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkScope.Sight;
+import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.explorer.MarkedNode.Kind;
 import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.BirthMark;
@@ -86,6 +87,10 @@ class MarkVariantsTest {
   private static boolean isOf(NodeAudit audit, Client client) {
     BirthMark mark = BirthMark.parse(audit.birth());
     return mark != null && mark.agreement().sets().get(0).isOf(MarkScope.names(client.list()));
+  }
+
+  private static String remembered(String known, Client client) {
+    return member(known, client.list()).isVoid().audit(0).birth();
   }
 
   /** A client that has the agreed settings when it compares them. */
@@ -388,6 +393,26 @@ class MarkVariantsTest {
             .replacing(range(3, 5), Map.of("m3", PRESENT))
             .commands(1)
             .unconnected(),
+        MarkExplorerTest.renewed(
+            new MarkScope("31P a mark is replaced by its id alone", 2) {
+              @Override
+              boolean arrives(Sent mark, MarkedNode at) {
+                return super.arrives(mark, at)
+                    || Stream.of(mark.seen(), at).allMatch(each -> each.mark().endsWith(" p=m1"));
+              }
+            }),
+        new MarkScope("31Q a client copies a mark from its memory", 2) {
+          @Override
+          Membership membership(Client client, List<@Nullable NodeAudit> view, String known) {
+            List<@Nullable NodeAudit> seen = new ArrayList<>(view);
+            seen.replaceAll(
+                audit ->
+                    audit == null || !audit.birth().isEmpty() || known.isEmpty()
+                        ? audit
+                        : MarkedNode.with(audit, remembered(known, client)));
+            return super.membership(client, seen, known);
+          }
+        }.finished(range(1, 1), range(2, 2)),
         MarkExplorerTest.replaced(
             new MarkScope(
                     "31M a set is founded before the mark that it replaces is off the disk", 5)

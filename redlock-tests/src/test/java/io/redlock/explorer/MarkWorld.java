@@ -287,7 +287,7 @@ record MarkWorld(
       Sent mark = sent.get(sender);
       if (mark != null) {
         MarkWorld after = sending(sender, null);
-        boolean arrives = nodes.get(mark.node).equals(mark.seen);
+        boolean arrives = scope.arrives(mark, nodes.get(mark.node));
         sink.found(
             () ->
                 "what was sent to "
@@ -466,7 +466,7 @@ record MarkWorld(
       Sent first = now.pending.get(0);
       MarkWorld after =
           running(operator, now.writing(now.pending.subList(1, now.pending.size())), begun);
-      boolean arrives = nodes.get(first.node).equals(first.seen);
+      boolean arrives = scope.arrives(first, nodes.get(first.node));
       sink.found(
           () ->
               who
