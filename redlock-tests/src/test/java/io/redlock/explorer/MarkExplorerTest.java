@@ -77,6 +77,10 @@ class MarkExplorerTest {
   }
 
   static Stream<MarkScope> lists() {
+    return sharing().map(MarkScope::leases);
+  }
+
+  private static Stream<MarkScope> sharing() {
     return Stream.of(
         new MarkScope("five masters, a client lists three", 5)
             .before(range(1, 5))
@@ -294,7 +298,7 @@ class MarkExplorerTest {
   }
 
   static Stream<MarkScope> starts() {
-    return Stream.of(2, 3).map(MarkExplorerTest::anyStart);
+    return Stream.of(2, 3).map(MarkExplorerTest::anyStart).map(MarkScope::leases);
   }
 
   private static MarkScope anyStart(int nodes) {
@@ -335,6 +339,8 @@ class MarkExplorerTest {
         change("3 to 4", 4, range(1, 3), range(1, 4)),
         change("2 of 3 swapped", 5, range(1, 3), range(3, 5)),
         change("one of 3 swapped", 4, range(1, 3), range(2, 4)),
+        change("one of 2 swapped, with leases", 3, range(1, 2), range(2, 3)).leases().mostFaults(1),
+        change("one of 2 swapped, late writes", 3, range(1, 2), range(2, 3)).delays().mostFaults(1),
         twice("1 to 2 to 3", 3, range(3, 3)),
         twice("1 to 2 to 1", 2, range(1, 1)).mostFaults(1),
         undone("1 to another, undone by a second operator", 2, range(1, 1), range(2, 2)),
