@@ -415,6 +415,7 @@ class MembershipTest {
       case "prepared" -> PREPARED;
       case "committed" -> COMMITTED;
       case "opened" -> OPENED;
+      case "bound" -> OPENED.with(Served.NO_RETURN);
       case "left" -> Served.NOBODY;
       default -> Served.of("new");
     };
