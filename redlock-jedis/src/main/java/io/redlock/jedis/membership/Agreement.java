@@ -5,11 +5,10 @@ import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -62,7 +61,7 @@ public record Agreement(
 
     /** Returns true if the list has the same members in any order. */
     public boolean isOf(List<String> list) {
-      return names.size() == list.size() && new HashSet<>(names).equals(new HashSet<>(list));
+      return Set.copyOf(names).equals(Set.copyOf(list));
     }
 
     private String text() {
@@ -75,11 +74,10 @@ public record Agreement(
 
     private static MasterSet parse(String text) {
       int equals = text.indexOf('=');
-      List<String> names = new ArrayList<>();
-      for (String name : text.substring(equals + 1).split(",")) {
-        names.add(URLDecoder.decode(name, StandardCharsets.UTF_8));
-      }
-      return new MasterSet(text.substring(0, equals), names);
+      List<String> names = List.of(text.substring(equals + 1).split(","));
+      return new MasterSet(
+          text.substring(0, equals),
+          names.stream().map(name -> URLDecoder.decode(name, StandardCharsets.UTF_8)).toList());
     }
   }
 
