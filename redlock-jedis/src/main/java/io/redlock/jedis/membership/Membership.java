@@ -348,24 +348,19 @@ public final class Membership {
         sources.stream()
             .flatMap(each -> each.shown().serves().labels().stream())
             .distinct()
-            .filter(
-                label -> {
-                  int listing = listing(label, index);
-                  List<Node> all =
-                      sources.stream().filter(each -> (listing & 1 << each.index) != 0).toList();
-                  return (listing & 1 << index) != 0
-                      && !all.isEmpty()
-                      && all.stream().allMatch(each -> each.shown().serves().includes(label));
-                })
+            .filter(label -> isCommon(label, index, sources))
             .toList());
   }
 
-  /** Returns the nodes that are sources of these clients for a node of one of their lists. */
-  private int listing(String label, int index) {
+  private boolean isCommon(String label, int index, List<Node> sources) {
     boolean isOfFuture = quorum.isJoint() && label.equals(mine.get(1).id());
     boolean isOfPresent = label.equals(mine.get(0).id()) || label.equals(Served.NO_RETURN);
     boolean isPresent = (quorum.present() & 1 << index) != 0;
-    return isOfPresent || !isOfFuture && isPresent ? quorum.present() : quorum.future();
+    int listing = isOfPresent || !isOfFuture && isPresent ? quorum.present() : quorum.future();
+    List<Node> all = sources.stream().filter(each -> (listing & 1 << each.index) != 0).toList();
+    return (listing & 1 << index) != 0
+        && !all.isEmpty()
+        && all.stream().allMatch(each -> each.shown().serves().includes(label));
   }
 
   private String needs() {
