@@ -8,7 +8,6 @@ import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The rules that decide what a node may do, from its audit and from what is known about the others.
@@ -157,15 +156,39 @@ public record TrustRules(
     if (advice instanceof Advice.Wait wait) {
       return Verdict.abstains(-1, wait.reason(), null);
     }
-    if (advice instanceof Advice.Write write) {
-      return renew(audit, around, write);
+    BirthMark due = due(node, around);
+    Refresh refresh = due.equals(node.mark()) ? null : around.writing(audit, due);
+    if (!due.agreement().guarded()) {
+      return Verdict.votes(audit, "", refresh);
+    }
+    boolean isNew = due.firstSeenMillis() == BirthMark.NOW;
+    if (isNew && around.beyondSkewMicros().isEmpty()) {
+      // The age of the mark would be wrong by as much as the clock is.
+      return Verdict.abstains(-1, "its data is new, and " + Audited.UNCHECKED, null);
+    }
+    long longestMillis = due.agreement().abstentionMillis();
+    long leftMillis = isNew ? longestMillis : due.leftMillis(audit, misread(around));
+    if (leftMillis > 0) {
+      String reason = "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s";
+      return Verdict.abstains(leftMillis, reason, refresh);
+    }
+    return refresh == null
+        ? Verdict.votes(audit, due.guard(), null)
+        : Verdict.abstains(0, "its birth mark is being written", refresh);
+  }
+
+  /** Returns the mark that it should have: its own, or one of new data (N1). */
+  private BirthMark due(Node node, Surroundings around) {
+    NodeAudit audit = node.answer();
+    if (around.advice() instanceof Advice.Write write) {
+      return BirthMark.fresh(audit, false, write.serves(), write.agreement());
     }
     BirthMark mark = node.shown();
     // It may be ahead a little: the clock was misread, or was set back a little since.
     long mostMillis = audit.nodeMillis() + ceilMillis(skewMicros) + misread(around);
     return mark.firstSeenMillis() <= mostMillis
-        ? keep(audit, mark, around)
-        : renew(audit, around, new Advice.Write(mark.serves(), mark.agreement()));
+        ? mark.in(audit) // other: the statistics of the server were reset
+        : BirthMark.fresh(audit, false, mark.serves(), mark.agreement());
   }
 
   /**
@@ -214,34 +237,6 @@ public record TrustRules(
     return micros / 1_000_000 + "." + micros / 100_000 % 10 + "s";
   }
 
-  /** Judges a node whose mark must be written (N1). Its data counts as first seen now. */
-  private Verdict renew(NodeAudit audit, Surroundings around, Advice.Write write) {
-    BirthMark fresh = BirthMark.fresh(audit, false, write.serves(), write.agreement());
-    if (!fresh.agreement().guarded()) {
-      return Verdict.votes(audit, "", Refresh.of(audit, fresh));
-    }
-    if (around.beyondSkewMicros().isEmpty()) {
-      // The age of the mark would be wrong by as much as the clock is.
-      return Verdict.abstains(-1, "its data is new, and " + Audited.UNCHECKED, null);
-    }
-    return newData(fresh.agreement().abstentionMillis(), around.writing(audit, fresh));
-  }
-
-  private Verdict keep(NodeAudit audit, BirthMark mark, Surroundings around) {
-    BirthMark counted = mark.in(audit); // other: the statistics of the server were reset
-    Refresh recount = counted.equals(mark) ? null : Refresh.of(audit, counted);
-    if (!mark.agreement().guarded()) {
-      return Verdict.votes(audit, "", recount);
-    }
-    long leftMillis = mark.leftMillis(audit, misread(around));
-    if (leftMillis > 0) {
-      return newData(leftMillis, recount);
-    }
-    return recount == null
-        ? Verdict.votes(audit, mark.guard(), null)
-        : Verdict.abstains(0, "its birth mark is being written", recount);
-  }
-
   /** Returns by how much more than the skew the clock may be off without being refused for it. */
   private static long misread(Surroundings around) {
     return ceilMillis(2 * around.uncertaintyMicros());
@@ -249,11 +244,6 @@ public record TrustRules(
 
   private static long ceilMillis(long micros) {
     return (micros + 999) / 1_000;
-  }
-
-  private static Verdict newData(long leftMillis, @Nullable Refresh refresh) {
-    String reason = "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s";
-    return Verdict.abstains(leftMillis, reason, refresh);
   }
 
   /** Returns what is allowed but worth a warning; empty if there is nothing. */
