@@ -105,8 +105,7 @@ final class SimClient {
       int masters = process.quorum.present() | process.quorum.future();
       List<SimServer> known =
           world.servers.stream().filter(server -> (masters & 1 << server.index) != 0).toList();
-      Peers peers =
-          new Peers(known.stream().map(SimServer::toString).toList(), quorum, plan.skewMicros);
+      Peers peers = new Peers(known.stream().map(SimServer::toString).toList(), quorum);
       TrustRules rules =
           TrustRules.of(parts.guarded, maxTtl, plan.driftPartsPerMillion, plan.skewMicros, "");
       RequestEncoder encoder = new RequestEncoder(plan.retentionMillis, plan.skewMicros);

@@ -155,7 +155,7 @@ public final class DeploymentSettings {
     Survey survey = survey("cannot connect"); // whose masters the lanes close
     LaneSettings settings = survey.settings();
     Quorum quorum = survey.quorum();
-    Peers peers = new Peers(survey.names(), quorum, settings.skewMicros());
+    Peers peers = new Peers(survey.names(), quorum);
     List<NodeLane> lanes = new ArrayList<>();
     for (Survey.Master each : survey.masters()) {
       NodeTrust trust =

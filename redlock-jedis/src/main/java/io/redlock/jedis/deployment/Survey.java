@@ -217,7 +217,7 @@ public record Survey(
       TrustRules rules,
       List<Answer<Timed>> answers,
       Ticker clocks) {
-    Peers peers = new Peers(names, quorum, rules.skewMicros());
+    Peers peers = new Peers(names, quorum);
     List<Node> nodes = new ArrayList<>();
     List<Audited> audits = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) { // so that the last count for the first verdicts

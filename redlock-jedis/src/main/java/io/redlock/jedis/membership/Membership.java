@@ -316,7 +316,7 @@ public final class Membership {
     // If all must answer, a void mark counts too: it may show a later step of a change.
     List<Node> sources =
         (isAgreed ? as(Sight.MEMBER) : as(Sight.MEMBER, Sight.FORMER))
-            .filter(each -> each.hasFoundedText())
+            .filter(Node::hasFoundedText)
             .toList();
     Served common = common(index, sources);
     if (!common.includes(label()) || common.includes(Served.ABORTING)) {

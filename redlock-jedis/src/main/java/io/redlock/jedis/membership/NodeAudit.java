@@ -50,11 +50,6 @@ public record NodeAudit(
    */
   public record Refresh(String seen, long seenMicros, BirthMark mark, long aheadMillis) {
 
-    /** Returns the write that follows from an audit, of a mark that is dated by a good clock. */
-    public static Refresh of(NodeAudit audit, BirthMark mark) {
-      return new Refresh(audit.birth, audit.nodeMicros, mark, 0);
-    }
-
     /** Returns the first-seen time as an argument of the script. */
     public String firstSeen() {
       return mark.firstSeenMillis() == BirthMark.NOW
@@ -78,7 +73,7 @@ public record NodeAudit(
             && isOwnHistory
             && isMaster()
             && evictedKeys <= mark.evictedKeys()
-        ? Refresh.of(this, mark.in(this))
+        ? new Refresh(birth, nodeMicros, mark.in(this), 0)
         : null;
   }
 

@@ -23,7 +23,6 @@ public final class Peers {
 
   private final Quorum nodes;
   private final List<Node> silent; // all of them
-  private final long skewMicros;
   private final Map<Integer, Heard> heard = new TreeMap<>(); // guarded by this; no twins
   private int accepted; // guarded by this; connected, and not refused, as bits
   private final Map<Integer, Runnable> whenTold = new TreeMap<>(); // guarded by this
@@ -56,13 +55,11 @@ public final class Peers {
   /**
    * @param names the nodes
    * @param quorum those that are enough
-   * @param skewMicros the allowed difference between the clocks of two nodes
    */
-  public Peers(List<String> names, Quorum quorum, long skewMicros) {
+  public Peers(List<String> names, Quorum quorum) {
     this.silent =
         IntStream.range(0, names.size()).mapToObj(i -> Node.of(i, names.get(i), null)).toList();
     this.nodes = quorum;
-    this.skewMicros = skewMicros;
   }
 
   /** Returns the name of these clients in marks; empty if none has shown it yet. */
@@ -97,13 +94,13 @@ public final class Peers {
       agreed = Optional.of(node.shown().agreement());
     }
     label = membership.label().isEmpty() ? label : membership.label();
-    List<Heard> fresh = fresh(wallAheadMicros);
+    List<Heard> fresh = fresh(wallAheadMicros, rules.skewMicros());
     boolean byMedian = nodes.isReachedBy(fresh.stream().mapToInt(Heard::bit).sum());
     Heard median = byMedian ? median(fresh) : self;
     return new Surroundings(
         middleMicros + (byMedian ? median.offsetMicros : wallAheadMicros),
         byMedian,
-        beyondSkewMicros(self, fresh),
+        beyondSkewMicros(self, fresh, rules.skewMicros()),
         median == self ? uncertaintyMicros : self.misreadMicros(median),
         advice,
         twin);
@@ -131,7 +128,7 @@ public final class Peers {
    * Returns the audits since this machine last slept or its clock was last set; older ones no
    * longer give the time of a node.
    */
-  private List<Heard> fresh(long wallAheadMicros) {
+  private List<Heard> fresh(long wallAheadMicros, long skewMicros) {
     return heard.values().stream()
         .filter(each -> Math.abs(each.wallAheadMicros - wallAheadMicros) <= skewMicros)
         .toList();
@@ -141,7 +138,7 @@ public final class Peers {
    * Returns by how much more than the skew the clock may differ from the clocks of a quorum that
    * includes it; empty if no quorum agrees with it.
    */
-  private OptionalLong beyondSkewMicros(Heard self, List<Heard> fresh) {
+  private OptionalLong beyondSkewMicros(Heard self, List<Heard> fresh, long skewMicros) {
     ToLongFunction<Heard> beyond =
         each -> self.distanceMicros(each) + self.misreadMicros(each) - skewMicros;
     List<Heard> agreeing =

@@ -57,11 +57,7 @@ final class FakeNet implements Dialer {
   /** A trust in one node alone. */
   static NodeTrust trust() {
     return new NodeTrust(
-        "n",
-        0,
-        new Peers(TestNode.names(1), Quorum.of(1), Marks.SKEW_MICROS),
-        Marks.rules(false),
-        10_000);
+        "n", 0, new Peers(TestNode.names(1), Quorum.of(1)), Marks.rules(false), 10_000);
   }
 
   static LaneSettings settings(Duration nodeTimeout) {

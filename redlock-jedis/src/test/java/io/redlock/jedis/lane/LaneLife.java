@@ -153,7 +153,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
 
   private void begin(int count, boolean guarded) {
     nodes = count;
-    peers = new Peers(TestNode.names(nodes), Quorum.of(nodes), SKEW_MICROS);
+    peers = new Peers(TestNode.names(nodes), Quorum.of(nodes));
     rules = Marks.rules(guarded);
     node.mark(nodes, guarded);
     RandomGenerator shortest =

@@ -39,7 +39,7 @@ class PeersTest {
     private final Map<Integer, AuditedMaster> masters = new TreeMap<>();
     private final Map<String, NodeTrust> trusts = new HashMap<>();
     private List<String> names = List.of("n0", "n1", "n2");
-    private Peers peers = new Peers(names, Quorum.of(3), Marks.SKEW_MICROS);
+    private Peers peers = new Peers(names, Quorum.of(3));
     private long monotonicMicros = 77 * SECOND;
     private long sleptMicros;
     private @Nullable Refresh refresh;
@@ -68,7 +68,7 @@ class PeersTest {
       switch (command) {
         case "moving" -> {
           names = List.of("n0", "n1", "n2", "n3", "n4");
-          peers = new Peers(names, new Quorum(0b00111, 0b11111), Marks.SKEW_MICROS);
+          peers = new Peers(names, new Quorum(0b00111, 0b11111));
         }
         case "pass" -> monotonicMicros += Marks.micros(rest);
         case "sleep" -> sleptMicros += Marks.micros(rest);

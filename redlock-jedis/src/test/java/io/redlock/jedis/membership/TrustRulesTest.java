@@ -146,7 +146,7 @@ class TrustRulesTest {
 
   @Test
   void timeOfTheFirstSightIsThatOfTheMarkOrOfItsWriting() {
-    assertEquals("5", Refresh.of(audit(), seen(5)).firstSeen());
+    assertEquals("5", new Refresh("", 0, seen(5), 7).firstSeen());
     assertEquals("+7", new Refresh("", 0, seen(BirthMark.NOW), 7).firstSeen());
   }
 

@@ -58,7 +58,7 @@ public final class LaneFixture implements AutoCloseable {
   private static NodeLane lane(
       String name, ConnectionPool pool, boolean ownsPool, LaneSettings settings) {
     TrustRules rules = TrustRules.of(false, Duration.ofSeconds(30), 10_000, 2_000_000, "");
-    Peers alone = new Peers(List.of(name), Quorum.of(1), 2_000_000);
+    Peers alone = new Peers(List.of(name), Quorum.of(1));
     return NodeLane.of(
         name,
         pool,

@@ -35,7 +35,7 @@ public final class TestLanes {
     TrustRules rules = TrustRules.of(true, maxTtl, 10_000, skewMicros, "");
     List<NodeAddress> parsed = addresses.stream().map(LaneFixture::address).toList();
     List<String> names = parsed.stream().map(NodeAddress::name).toList();
-    Peers peers = new Peers(names, Quorum.of(names.size()), skewMicros);
+    Peers peers = new Peers(names, Quorum.of(names.size()));
     List<LockNode> lanes = new ArrayList<>();
     for (NodeAddress address : parsed) {
       NodeTrust trust = new NodeTrust(address.name(), lanes.size(), peers, rules, 10_000);
