@@ -72,7 +72,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     MasterSet set = set(membership, nodes);
     Optional<Agreement> kept =
         nodes.stream()
-            .filter(node -> node.hasFoundedText() && node.isOf(set))
+            .filter(node -> node.founded() != null && node.isOf(set))
             .map(node -> node.shown().agreement().of(List.of(set)))
             .max(Agreement.BY_CAUTION);
     boolean goesOn =
@@ -90,7 +90,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
           isEnough || left.contains(each) || each.audit() != null
               ? hindrance(each, known, membership, set, goesOn)
               : Operation.tooMany(quorum);
-      boolean isKept = each.node().hasFoundedText() && each.node().isOf(set);
+      boolean isKept = each.node().founded() != null && each.node().isOf(set);
       String reason = hindrance.isEmpty() && isKept ? difference : hindrance;
       if (!reason.isEmpty()) {
         reasons.put(each.index(), reason);
@@ -158,7 +158,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
 
   /** Returns true if the set is being founded with its mark. */
   private boolean isBegun(Node node, MasterSet set) {
-    return node.isValid()
+    return node.valid() != null
         && !node.shown().isFounded()
         && node.shown().isAdopted() == isNew
         && node.isOf(set);
@@ -176,7 +176,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
       return fault;
     }
     String written = known.written().getOrDefault(master.index(), audit.birth());
-    if (!written.equals(audit.birth()) && (isNew || node.isValid())) {
+    if (!written.equals(audit.birth()) && (isNew || node.valid() != null)) {
       return "its mark was changed or lost meanwhile: run the command again, and one at a time";
     }
     String use = isNew ? known.answer(Question.USE, master) : "";

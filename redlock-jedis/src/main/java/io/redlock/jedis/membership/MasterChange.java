@@ -157,7 +157,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
   /** Returns a master as it was read. */
   public Master master(Audited read, Role role) {
     Membership.Node node = read.node();
-    if (!node.hasFoundedText()) {
+    if (node.founded() == null) {
       return new Master(read.index(), role, null, null);
     }
     BirthMark mark = node.shown();
@@ -168,7 +168,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
     return new Master(
         read.index(),
         role,
-        node.isValid() ? serves : null,
+        node.valid() == null ? null : serves,
         (serves.isNobody() ? isIts : isOfPresent) ? shows : null);
   }
 

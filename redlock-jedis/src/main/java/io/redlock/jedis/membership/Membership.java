@@ -65,18 +65,14 @@ public final class Membership {
       return Objects.requireNonNull(audit);
     }
 
-    boolean isValid() {
-      return mark != null && mark.isOf(answer());
-    }
-
     /** Returns the mark if it is that of the node's data; else null. */
     public @Nullable BirthMark valid() {
-      return isValid() ? mark : null;
+      return mark != null && mark.isOf(answer()) ? mark : null;
     }
 
     /** Returns true if its mark is valid and of a founded set. */
     boolean isMember() {
-      return isValid() && shown().isFounded();
+      return valid() != null && founded() != null;
     }
 
     /** Returns the mark of a member; else null. */
@@ -86,7 +82,7 @@ public final class Membership {
 
     /** Returns the mark of a founded set, valid or void; null if there is none. */
     @Nullable BirthMark founded() {
-      return hasFoundedText() ? mark : null;
+      return mark != null && mark.isFounded() ? mark : null;
     }
 
     /** Returns true if its mark is of the set, valid or void. */
@@ -96,10 +92,6 @@ public final class Membership {
 
     boolean isUnreadable() {
       return audit != null && mark == null && !audit.birth().isEmpty();
-    }
-
-    boolean hasFoundedText() {
-      return mark != null && mark.isFounded();
     }
   }
 
@@ -210,8 +202,7 @@ public final class Membership {
   private Stream<BirthMark> witnesses() {
     boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
     return nodes.stream()
-        .filter(hasMembers ? Node::isMember : Node::hasFoundedText)
-        .map(Node::shown);
+        .flatMap(node -> Stream.ofNullable(hasMembers ? node.member() : node.founded()));
   }
 
   static <T> Optional<T> mostShown(Stream<T> all) {
@@ -316,7 +307,7 @@ public final class Membership {
     // If all must answer, a void mark counts too: it may show a later step of a change.
     List<Node> sources =
         (isAgreed ? as(Sight.MEMBER) : as(Sight.MEMBER, Sight.FORMER))
-            .filter(Node::hasFoundedText)
+            .filter(each -> each.founded() != null)
             .toList();
     Served common = common(index, sources);
     if (!common.includes(label()) || common.includes(Served.ABORTING)) {

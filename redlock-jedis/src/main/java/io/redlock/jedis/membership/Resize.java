@@ -291,7 +291,7 @@ public record Resize(
       BirthMark mark = each.node().member();
       MasterSet set = mark == null ? null : mark.agreement().sets().get(0);
       if (role(each) == Role.LEAVING) {
-        if (each.node().hasFoundedText()) {
+        if (each.node().founded() != null) {
           throw new Stopped(NO_CHANGE + ", and " + each.name() + " has not left");
         }
       } else if (mark == null

@@ -64,7 +64,7 @@ public record Waiver(Set<String> gone, Map<String, String> replaced) {
             + ", a master of its set, does not answer: if it is gone for good, add --without "
             + other.name();
       }
-      if (other.hasFoundedText()
+      if (other.founded() != null
           && !other.shown().serves().isNobody() // else it has left
           && other.isOf(mark.last())) {
         return other.name()
