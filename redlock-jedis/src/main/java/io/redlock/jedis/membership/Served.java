@@ -49,7 +49,7 @@ public record Served(String text) {
   }
 
   List<String> labels() {
-    return BAR.splitAsStream(text).filter(label -> !label.isEmpty()).toList();
+    return BAR.splitAsStream(text).skip(1).toList(); // before the first bar is none
   }
 
   /** Returns true if the clients of this label are served. */
