@@ -244,11 +244,8 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
         founded.put(each.index(), each.writing(node.shown().founded(true)));
       }
     }
-    boolean isGone = // a mark that was replaced must not come back when the set counts
-        masters.stream()
-            .filter(each -> waiver.replaced().containsKey(each.name()))
-            .allMatch(known.progress()::isSaved);
-    if (isBegun && !isGone) {
+    boolean isOnDisk = masters.stream().allMatch(known.progress()::isSaved);
+    if (isBegun && !isNew && !isOnDisk) { // so that nothing older comes back when the set counts
       return new Step.Save(); // M6
     }
     if (isBegun && leftMillis > 0) {
@@ -256,6 +253,6 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
           Duration.ofMillis(leftMillis), "that these masters may have forgotten", Map.of(), false);
     }
     // All begin anew, so that none is too old when the last is not.
-    return new Step.Write(isBegun ? founded : begun, Set.of(), true, false, "");
+    return new Step.Write(isBegun ? founded : begun, Set.of(), true, isOnDisk && !isBegun, "");
   }
 }

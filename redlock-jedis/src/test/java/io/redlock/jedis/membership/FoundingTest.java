@@ -108,6 +108,23 @@ class FoundingTest {
     assertEquals(new Step.Done("", 0b111, true), next(adopting(Map.of())));
   }
 
+  /** Each mark is older than any that may be founded. */
+  @Test
+  void foundingMarksAreOnDiskBeforeAnyCountsHoweverLongThatTakes() {
+    write(next(adopting(Map.of())));
+    masters.get(2).birth = "";
+    write(next(adopting(Map.of())));
+    assertEquals(new Step.Save(), next(adopting(Map.of())));
+    long tooOld = NOW_MILLIS - Marks.ABSTENTION_MILLIS - 10_001;
+    masters.forEach(each -> each.birth = each.birth.replace("" + NOW_MILLIS, "" + tooOld));
+    masters.forEach(each -> saved.put(masters.indexOf(each), each.birth));
+    Step.Write anew = assertInstanceOf(Step.Write.class, next(adopting(Map.of())));
+    assertTrue(anew.isSaved());
+    write(anew);
+    masters.forEach(each -> saved.put(masters.indexOf(each), each.birth));
+    assertInstanceOf(Step.Wait.class, next(adopting(Map.of())));
+  }
+
   @ParameterizedTest
   @CsvSource({
     "cmdstat_ping:calls=3 cmdstat_client|setinfo:calls=1 cmdstat_SET:calls=0, '', ''",
