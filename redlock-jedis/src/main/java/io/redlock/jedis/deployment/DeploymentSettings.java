@@ -242,8 +242,7 @@ public final class DeploymentSettings {
         (survey, waiver) -> {
           Unmoved unmoved =
               command == Command.COMMIT ? Unmoved.of(survey, waiver.gone()) : Unmoved.NONE;
-          unmoved.passed(word.forces).ifPresent(out);
-          String stops = unmoved.stopping(word.forces);
+          String stops = unmoved.stopping(word.forces, out);
           return new Resize(command, survey.quorum(), survey.rules(), waiver, stops, newId());
         };
     return isDone(run("cannot resize", word, out, plan), out);

@@ -5,10 +5,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import redis.clients.jedis.Protocol;
 
@@ -57,15 +57,14 @@ public record Unmoved(Set<String> clients, Map<String, String> unknown) {
     return new Unmoved(clients, unknown);
   }
 
-  /** Returns why a commit stops; empty if it goes on. */
-  String stopping(boolean forces) {
-    return clients.isEmpty() || forces ? "" : toString();
-  }
-
-  /** Returns what a commit goes on in spite of; empty if of nothing, or if it stops. */
-  Optional<String> passed(boolean forces) {
-    String known = stopping(forces).isEmpty() ? toString() : "";
-    return Optional.of(known).filter(text -> !text.isEmpty());
+  /** Returns why a commit stops; empty if it goes on, and then says in spite of what. */
+  String stopping(boolean forces, Consumer<String> out) {
+    String known = toString();
+    boolean stops = !clients.isEmpty() && !forces;
+    if (!stops && !known.isEmpty()) {
+      out.accept(known);
+    }
+    return stops ? known : "";
   }
 
   /** Returns a sentence; empty if all clients are known to move. */

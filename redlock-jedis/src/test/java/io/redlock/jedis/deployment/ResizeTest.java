@@ -199,11 +199,10 @@ class ResizeTest {
       List<String> all = Stream.concat(present.stream(), future.stream()).distinct().toList();
       Quorum quorum = Quorum.of(present, future);
       Unmoved left = command == Command.COMMIT ? unmoved : Unmoved.NONE;
-      left.passed(forces).ifPresent(this::tell);
+      String stops = left.stopping(forces, this::tell);
       String drawn = Agreement.newId(random);
       Operation resize =
-          new Resize(
-              command, quorum, RULES, new Waiver(without, replaced), left.stopping(forces), drawn);
+          new Resize(command, quorum, RULES, new Waiver(without, replaced), stops, drawn);
       return new OperatorCommand(resize, new Masters(this, all, quorum), this::hear);
     }
 
