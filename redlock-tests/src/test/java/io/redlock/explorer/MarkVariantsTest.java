@@ -329,7 +329,7 @@ class MarkVariantsTest {
                 next ->
                     next.step() instanceof Step.Refuse refuse
                             && refuse.reasons().toString().contains("no change of these masters")
-                        ? next.with(new Step.Done("", -1, false))
+                        ? next.with(new Step.Done("", false))
                         : next)
             .changing(range(1, 2), range(1, 3), Command.FINISH)
             .commands(1),

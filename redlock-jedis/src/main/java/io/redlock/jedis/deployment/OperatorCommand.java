@@ -5,6 +5,7 @@ import io.redlock.jedis.AdoptReport.Outcome;
 import io.redlock.jedis.deployment.ChangedMasters.NoAnswer;
 import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.Membership;
+import io.redlock.jedis.membership.Membership.Advice;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.Operation;
@@ -196,8 +197,8 @@ final class OperatorCommand {
 
   private AdoptReport.Node entry(Audited master) {
     int index = master.index();
-    if (end instanceof Step.Done done) {
-      boolean isMember = (done.members() & 1 << index) != 0;
+    if (end instanceof Step.Done) {
+      boolean isMember = master.around() != null && master.around().advice() instanceof Advice.Keep;
       return new AdoptReport.Node(
           master.name(),
           written.containsKey(index) ? Outcome.ADOPTED : Outcome.ALREADY_FOUNDED,

@@ -64,7 +64,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     // A set that is founded on new masters replaces nothing, so nothing older can come back.
     if (quorum.isReachedBy(Audited.bits(members)) && isReplaced) {
       boolean mustSave = !isNew && !(known.written().isEmpty() && named.isEmpty());
-      return new Step.Done("", Audited.bits(members), mustSave);
+      return new Step.Done("", mustSave);
     }
     known.ask(
         Question.USE, masters.stream().filter(each -> isNew && each.audit() != null).toList());

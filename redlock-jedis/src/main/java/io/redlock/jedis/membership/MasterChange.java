@@ -192,7 +192,7 @@ public record MasterChange(String present, String future, long leaseMillis) {
       case FINISH -> finish(masters, rules);
       case ABORT -> abort(masters, rules);
     }
-    return rules.orElse(new Step.Done(command.done, -1, command == Command.ABORT));
+    return rules.orElse(new Step.Done(command.done, command == Command.ABORT));
   }
 
   /** Returns the point that the change has reached on these masters. */

@@ -43,12 +43,8 @@ public interface Operation {
       return false;
     }
 
-    /**
-     * Nothing is left to do.
-     *
-     * @param members the masters that show the set, as bits; all if that does not matter
-     */
-    record Done(String message, int members, boolean isSaved) implements Step {}
+    /** Nothing is left to do. */
+    record Done(String message, boolean isSaved) implements Step {}
 
     /**
      * Let time pass.

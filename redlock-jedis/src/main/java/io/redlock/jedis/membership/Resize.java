@@ -64,7 +64,7 @@ public record Resize(
     Sets sets = sets(all, known, names);
     if (sets == null) { // undone on all, if this run wrote, so no mark shows it any more
       boolean isUndone = !known.written().isEmpty();
-      return new Step.Done(isUndone ? command.done : NO_CHANGE, -1, isUndone);
+      return new Step.Done(isUndone ? command.done : NO_CHANGE, isUndone);
     }
     MasterChange change = sets.change();
     List<Master> states = states(all, sets);

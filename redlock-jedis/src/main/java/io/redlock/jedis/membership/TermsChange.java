@@ -72,7 +72,6 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
         .orElse(
             new Step.Done(
                 "agreed: restart clients that are refused; from now on run adopt with these settings",
-                -1,
                 false));
   }
 
