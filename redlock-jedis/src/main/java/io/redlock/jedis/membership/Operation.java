@@ -1,5 +1,6 @@
 package io.redlock.jedis.membership;
 
+import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
@@ -308,6 +309,28 @@ public interface Operation {
       }
     }
     return present;
+  }
+
+  /** Stops if one of these is no master of the set of this list, or of that of the first. */
+  static void requireOneSet(List<Audited> members, List<String> names) {
+    for (Audited each : members) {
+      BirthMark mark = each.node().shown();
+      MasterSet set = mark.last();
+      if (mark.serves().isNobody()) {
+        throw new Stopped(each, Membership.LEFT);
+      }
+      if (mark.agreement().sets().size() > 1) {
+        throw new Stopped(
+            each, "a change of masters is under way: finish it, or run redlock resize abort");
+      }
+      if (!set.isOf(names)) {
+        throw new Stopped(
+            each, "it is a master of " + set.names() + ": list all of these as their clients do");
+      }
+      if (!members.get(0).node().shown().last().id().equals(set.id())) {
+        throw new Stopped(each, Membership.SAME_NAMES);
+      }
+    }
   }
 
   /** Returns why a master is in the way, whatever its mark says; empty if it is not. */

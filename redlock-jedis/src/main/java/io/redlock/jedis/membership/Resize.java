@@ -251,34 +251,15 @@ public record Resize(
   }
 
   private Sets fresh(List<Audited> found, List<String> present, List<String> future) {
-    @Nullable Sets fresh = null;
-    for (Audited each : found) {
-      BirthMark mark = each.node().member();
-      if (mark == null || isJoining(each)) {
-        continue;
-      }
-      MasterSet its =
-          mark.agreement().sets().stream()
-              .filter(set -> set.isOf(present))
-              .findFirst()
-              .orElse(null);
-      if (its == null || !mark.serves().includes(its.id())) {
-        throw new Stopped(
-            each,
-            "it is a master of "
-                + mark.last().names()
-                + ": list the present masters as their clients do");
-      }
-      if (fresh != null && !fresh.present.id().equals(its.id())) {
-        throw new Stopped(each, Membership.SAME_NAMES);
-      }
-      fresh = new Sets(its, new MasterSet(drawn, future), mark.agreement().of(List.of()));
-    }
-    if (fresh == null) {
+    List<Audited> members =
+        found.stream().filter(each -> !isJoining(each) && each.node().isMember()).toList();
+    if (members.isEmpty()) {
       throw new Stopped(
           "the set of the present masters is not founded: run " + rules.command("adopt", present));
     }
-    return fresh;
+    Operation.requireOneSet(members, present);
+    BirthMark mark = members.get(0).node().shown();
+    return new Sets(mark.last(), new MasterSet(drawn, future), mark.agreement().of(List.of()));
   }
 
   /**

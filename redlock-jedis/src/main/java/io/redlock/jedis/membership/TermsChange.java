@@ -1,6 +1,5 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
@@ -30,7 +29,7 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
   public Step step(List<Audited> masters, Known known) {
     List<Audited> present = Operation.present(masters, quorum, rules, gone, each -> false);
     List<Audited> members = present.stream().filter(each -> each.node().isMember()).toList();
-    members.forEach(each -> requireMember(each, masters, members.get(0)));
+    Operation.requireOneSet(members, masters.stream().map(Audited::name).toList());
     boolean isShorter =
         members.stream().anyMatch(each -> terms(each).maxTtlMillis() > rules.maxTtlMillis());
     List<Audited> asked = isShorter && !forces ? members : List.of();
@@ -97,26 +96,6 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
 
   private boolean isWanted(Agreement terms) {
     return terms.guarded() == rules.guarded() && terms.maxTtlMillis() == rules.maxTtlMillis();
-  }
-
-  /** Stops if a master is not one of the set of the list and of the first member. */
-  private static void requireMember(Audited member, List<Audited> masters, Audited first) {
-    BirthMark mark = member.node().shown();
-    MasterSet set = mark.last();
-    if (mark.serves().isNobody()) {
-      throw new Stopped(member, Membership.LEFT);
-    }
-    if (mark.agreement().sets().size() > 1) {
-      throw new Stopped(
-          member, "a change of masters is under way: finish it, or run redlock resize abort");
-    }
-    if (!set.isOf(masters.stream().map(Audited::name).toList())) {
-      throw new Stopped(
-          member, "it is a master of " + set.names() + ": list all of these as their clients do");
-    }
-    if (!first.node().shown().last().id().equals(set.id())) {
-      throw new Stopped(member, Membership.SAME_NAMES);
-    }
   }
 
   /** Marks a master that lost its data, as a client with the agreed settings does. */
