@@ -24,6 +24,9 @@ public interface Operation {
   /** A command writes a master three times at most, if nobody else does, and it answers in time. */
   int MOST_TRIES = 10;
 
+  /** The advice for a master that should not join. */
+  String CORRECT = "correct the list of future masters";
+
   /** A question to one master, beyond its audit. */
   enum Question {
     /** If its counters can be carried. Has no answer if it denies that. */
@@ -295,17 +298,14 @@ public interface Operation {
         fault = BirthMark.unreadable(each.node().answer().birth());
       }
       if (!fault.isEmpty()) {
-        boolean isSilent = each.audit() == null && !each.isMisconfigured();
+        String silent =
+            mayBeWrong.test(each)
+                ? ": " + CORRECT + ", or run the command again when it is back"
+                : ": run the command again when it is back, or, if it is gone for good, with --without "
+                    + each.name();
+        String again = each.audit() == null ? silent : "";
         throw new Stopped(
-            each,
-            fault
-                + (each.isMisconfigured() ? ": then run the command again" : "")
-                + (!isSilent
-                    ? ""
-                    : ": run the command again when it is back, or"
-                        + (mayBeWrong.test(each)
-                            ? " correct the list of future masters"
-                            : ", if it is gone for good, with --without " + each.name())));
+            each, fault + (each.isMisconfigured() ? ": then run the command again" : again));
       }
     }
     return present;

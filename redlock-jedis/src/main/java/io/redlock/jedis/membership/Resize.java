@@ -55,9 +55,11 @@ public record Resize(
       waiver.look(masters, known);
     }
     List<String> names = masters.stream().map(Audited::name).toList();
+    Quorum needed = // without future masters no client moves
+        command == Command.ABORT ? new Quorum(quorum.present(), 0) : quorum;
     List<Audited> read =
         Operation.present(
-            masters, quorum, rules, waiver.gone(), each -> prepares && isJoining(each));
+            masters, needed, rules, waiver.gone(), each -> prepares && isJoining(each));
     List<Audited> all = prepares ? joining(read, names, known) : read;
     all.forEach(this::requireGuard);
     known.ask(Question.RIGHTS, prepares ? all : List.of());
@@ -120,7 +122,9 @@ public record Resize(
           !waiver.replaces(each.node())
               ? "it has the mark of "
                   + mark.last().names()
-                  + ": a master joins empty; if nobody uses that set, empty it, or add --replace "
+                  + ": "
+                  + CORRECT
+                  + "; if nobody uses that set, empty it, or add --replace "
                   + each.name()
                   + "="
                   + mark.last().id()
@@ -306,7 +310,9 @@ public record Resize(
             each,
             "it is not new: it holds lock keys, for example "
                 + Brief.text(key)
-                + ": empty it, or wait until its locks have expired");
+                + ": "
+                + CORRECT
+                + ", or empty it, or wait until its locks have expired");
       }
     }
     Agreement agreement = sets.agreement(let.serves());
