@@ -8,6 +8,7 @@ import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.LongSummaryStatistics;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -221,38 +222,33 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
 
   private Step found(List<Audited> masters, Agreement agreement, MasterSet set, Known known) {
     List<Audited> members = masters.stream().filter(each -> isServing(each.node(), set)).toList();
+    List<Audited> others = masters.stream().filter(each -> !members.contains(each)).toList();
     boolean isQuorum = quorum.isReachedBy(Audited.bits(members));
     long leastMillis = isNew ? 0 : isQuorum ? SEEN_MILLIS : agreement.abstentionMillis();
-    long leftMillis = 0;
-    boolean isBegun = true;
-    Map<Integer, Refresh> begun = new TreeMap<>();
-    Map<Integer, Refresh> founded = new TreeMap<>();
-    for (Audited each : masters) {
-      if (members.contains(each)) {
-        continue;
-      }
-      Node node = each.node();
-      NodeAudit audit = node.answer();
-      boolean isItsOwn = isBegun(node, set) && node.shown().agreement().equals(agreement);
-      long ageMillis = isItsOwn ? audit.nodeMillis() - node.shown().firstSeenMillis() : 0;
-      isBegun &= isItsOwn && ageMillis <= leastMillis + SEEN_MILLIS;
-      leftMillis = Math.max(leftMillis, leastMillis - ageMillis);
-      BirthMark fresh =
-          BirthMark.fresh(audit, isNew, Served.of(set.id()), agreement).founded(false);
-      begun.put(each.index(), each.writing(fresh));
-      if (isItsOwn) {
-        founded.put(each.index(), each.writing(node.shown().founded(true)));
-      }
-    }
+    LongSummaryStatistics agesMillis =
+        others.stream()
+            .map(Audited::node)
+            .filter(node -> isBegun(node, set) && node.shown().agreement().equals(agreement))
+            .mapToLong(node -> node.answer().nodeMillis() - node.shown().firstSeenMillis())
+            .summaryStatistics();
+    boolean isBegun =
+        agesMillis.getCount() == others.size() && agesMillis.getMax() <= leastMillis + SEEN_MILLIS;
     boolean isOnDisk = masters.stream().allMatch(known.progress()::isSaved);
     if (isBegun && !isNew && !isOnDisk) { // so that nothing older comes back when the set counts
       return new Step.Save(); // M6
     }
+    long leftMillis = leastMillis - agesMillis.getMin();
     if (isBegun && leftMillis > 0) {
       return new Step.Wait(
           Duration.ofMillis(leftMillis), "that these masters may have forgotten", Map.of(), false);
     }
-    // All begin anew, so that none is too old when the last is not.
-    return new Step.Write(isBegun ? founded : begun, Set.of(), true, isOnDisk && !isBegun, "");
+    Map<Integer, Refresh> marks = new TreeMap<>();
+    for (Audited each : others) { // all begin anew, so that none is too old when the last is not
+      BirthMark begun =
+          BirthMark.fresh(each.node().answer(), isNew, Served.of(set.id()), agreement);
+      BirthMark mark = isBegun ? each.node().shown() : begun;
+      marks.put(each.index(), each.writing(mark.founded(isBegun)));
+    }
+    return new Step.Write(marks, Set.of(), true, isOnDisk && !isBegun, "");
   }
 }

@@ -115,9 +115,9 @@ public record Resize(
         all.add(each);
         continue;
       }
+      long millis = mark.agreement().abstentionMillis();
       boolean isLonger =
-          presentMarks.isEmpty()
-              || mark.agreement().abstentionMillis() > terms(presentMarks).abstentionMillis();
+          presentMarks.stream().noneMatch(its -> its.agreement().abstentionMillis() >= millis);
       String objection =
           !waiver.replaces(each.node())
               ? "it has the mark of "
