@@ -145,6 +145,17 @@ class AdoptTest extends OperatedMasters {
   }
 
   @Test
+  void setThatCountsIsNotForgottenThoughItsFoundingIsCutOff() throws Exception {
+    Thread operator = new Thread(() -> settings(list(0)).adopt());
+    operator.start();
+    Await.until("it counts", () -> mark(0).contains(" founded "));
+    servers.get(0).kill();
+    operator.join();
+    servers.get(0).restart();
+    assertTrue(mark(0).contains("=" + name(0)), mark(0));
+  }
+
+  @Test
   void newMastersVoteAtOnceIfAnOperatorSaysThatTheyAreNew() throws Exception {
     assertEquals(
         "ADOPTED ADOPTED ADOPTED", outcomes(JedisRedlock.adoptNew(list(0, 1, 2).split(","))));
