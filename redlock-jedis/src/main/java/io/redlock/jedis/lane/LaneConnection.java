@@ -432,10 +432,15 @@ final class LaneConnection {
 
   void planTick(long nowNanos) {
     long auditNanos = audits.dueOrStaleNanos(nowNanos);
-    if (open && calls.isIdle() && auditNanos - nowNanos > 0) {
+    boolean isAuditDue = auditNanos - nowNanos <= 0;
+    if (open && !isAuditDue) {
       ticks.by(auditNanos, nowNanos);
-    } else {
-      ticks.watch(nowNanos);
+    }
+    if (!open || isAuditDue || !calls.isIdle()) {
+      // A process that is too busy to read answers must not become busier by looking for them.
+      long silentNanos = silentNanos(nowNanos);
+      ticks.by(nowNanos + Math.max(settings.watchNanos(), silentNanos / 4), nowNanos);
+      ticks.by(nowNanos + settings.silenceTimeoutNanos() - silentNanos, nowNanos);
     }
   }
 
