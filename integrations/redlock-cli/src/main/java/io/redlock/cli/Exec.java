@@ -9,6 +9,7 @@ import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.spi.LibraryThread;
+import io.redlock.spi.Ticker;
 import io.redlock.text.Brief;
 import java.io.IOException;
 import java.time.Duration;
@@ -350,7 +351,8 @@ final class Exec implements Callable<Integer> {
         throw new InterruptedException();
       }
       LeasedProcess started =
-          new LeasedProcess(Family.start(builder, variables, ProcessBuilder::start), lease);
+          new LeasedProcess(
+              Family.start(builder, variables, ProcessBuilder::start), lease, Ticker.system());
       process = started;
       return started;
     }

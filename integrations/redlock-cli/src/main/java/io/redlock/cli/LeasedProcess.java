@@ -2,6 +2,7 @@ package io.redlock.cli;
 
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
+import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -23,17 +24,21 @@ final class LeasedProcess {
 
   private final Family family;
   private final Lease lease;
+  private final Ticker ticker;
   private final CompletableFuture<LeaseEnd> leaseEnd;
   private final Map<Long, Long> terminated = new HashMap<>(); // guarded by this
 
   /** The time at which the lease is lost unless renewed, by both clocks: one of them may stop. */
-  private long lossNanos = System.nanoTime();
+  private long lossNanos;
 
-  private long lossMillis = System.currentTimeMillis();
+  private long lossMicros;
 
-  LeasedProcess(Family family, Lease lease) {
+  LeasedProcess(Family family, Lease lease, Ticker ticker) {
     this.family = family;
     this.lease = lease;
+    this.ticker = ticker;
+    this.lossNanos = ticker.monotonicNanos();
+    this.lossMicros = ticker.wallMicros();
     this.leaseEnd = lease.ended().toCompletableFuture();
     noteLoss();
   }
@@ -99,13 +104,13 @@ final class LeasedProcess {
   }
 
   private void end(Duration grace) throws InterruptedException {
-    long killNanos = Math.min(System.nanoTime(), lossNanos) + grace.toNanos();
-    long killMillis = Math.min(System.currentTimeMillis(), lossMillis) + grace.toMillis();
+    long killNanos = Math.min(ticker.monotonicNanos(), lossNanos) + grace.toNanos();
+    long killMicros = Math.min(ticker.wallMicros(), lossMicros) + micros(grace.toNanos());
     family.terminate();
-    while (killNanos - System.nanoTime() > 0
-        && killMillis - System.currentTimeMillis() > 0
+    while (killNanos - ticker.monotonicNanos() > 0
+        && killMicros - ticker.wallMicros() > 0
         && family.isRunning()) {
-      TimeUnit.NANOSECONDS.sleep(Math.min(SHORT_LOOK_NANOS, killNanos - System.nanoTime()));
+      TimeUnit.NANOSECONDS.sleep(Math.min(SHORT_LOOK_NANOS, killNanos - ticker.monotonicNanos()));
     }
     long startNanos = System.nanoTime();
     while (!family.kill() && System.nanoTime() - startNanos < LONGEST_END_NANOS) {
@@ -116,9 +121,13 @@ final class LeasedProcess {
   private void noteLoss() {
     long leftNanos = lease.remaining().toNanos();
     if (leftNanos > 0) {
-      lossNanos = System.nanoTime() + leftNanos;
-      lossMillis = System.currentTimeMillis() + TimeUnit.NANOSECONDS.toMillis(leftNanos);
+      lossNanos = ticker.monotonicNanos() + leftNanos;
+      lossMicros = ticker.wallMicros() + micros(leftNanos);
     }
+  }
+
+  private static long micros(long nanos) {
+    return TimeUnit.NANOSECONDS.toMicros(nanos);
   }
 
   /** Waits for one of these futures, which do not fail; returns false if it is not done by then. */

@@ -8,7 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
+import io.redlock.spi.Ticker;
 import io.redlock.testing.InMemoryMasters;
+import io.redlock.testkit.FakeTicker;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -40,6 +42,7 @@ class LeasedProcessTest {
   private final InMemoryMasters masters = InMemoryMasters.inRealTime(3);
   private final Redlock client =
       masters.connect(settings -> settings.nodeTimeout(Duration.ofSeconds(5)));
+  private Ticker ticker = Ticker.system();
   private Lease lease;
   private Family family;
   private Path file;
@@ -158,6 +161,18 @@ class LeasedProcessTest {
     assertEquals(Set.of(family.root().pid()), leased.running());
   }
 
+  @Test
+  void graceIsOverOnceItHasPassedSinceTheLossWhileTheMachineWasSuspended() throws Exception {
+    FakeTicker suspended = new FakeTicker();
+    ticker = suspended;
+    LeasedProcess leased = start("trap '' TERM; echo up >> $0; while :; do sleep 0.01; done");
+    awaitText("up");
+    suspended.stepWall(Duration.ofHours(1));
+    lease.release();
+    assertTrue(leased.outlivesLease(Duration.ofMinutes(30), false));
+    assertEquals(Set.of(), leased.running());
+  }
+
   private static boolean ends(LeasedProcess leased, boolean leavesDescendants) {
     try {
       return leased.outlivesLease(GRACE, leavesDescendants);
@@ -177,7 +192,7 @@ class LeasedProcessTest {
     Map<String, String> variables =
         Map.of("REDLOCK_FENCING_TOKEN", Long.toString(lease.fencingToken()));
     family = Family.start(builder, variables, starter);
-    return new LeasedProcess(family, lease);
+    return new LeasedProcess(family, lease, ticker);
   }
 
   private void awaitText(String text) throws Exception {
