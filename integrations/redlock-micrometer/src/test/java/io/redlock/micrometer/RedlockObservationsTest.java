@@ -1,6 +1,7 @@
 package io.redlock.micrometer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -152,6 +153,35 @@ class RedlockObservationsTest {
     call.onAcquire(request, acquired, TTL);
     assertEquals("released", span("hold lease").getTags().get("cause"));
     assertTrue(span("hold lease").getEndTimestamp().toEpochMilli() > 0);
+  }
+
+  @Test
+  void leaseThatComesAfterItsCallWasGivenUpLeavesThatCallWithoutAnOutcome() throws Exception {
+    AcquireResult acquired = redlock.tryAcquire("orders/43", TTL);
+    tracer.getSpans().clear();
+    LeaseRequest request = LeaseRequest.of("orders/42", TTL);
+    RedlockListener call = observations.onCall(request);
+    call.onGiveUp(request, TTL);
+    call.onAcquire(request, acquired, TTL);
+    assertEquals("none", span("acquire lease").getTags().get("outcome"));
+    assertEquals(List.of(), events(span("acquire lease")));
+  }
+
+  @Test
+  void extensionThatSucceedsIsNoEventOfTheHold() throws Exception {
+    Lease lease = redlock.acquire("orders/42", TTL);
+    lease.extend(TTL);
+    lease.release();
+    assertEquals(List.of(), events(span("hold lease")));
+  }
+
+  @Test
+  void conventionsNameTheirObservationsAndNoOthers() {
+    assertEquals("redlock.call", new AcquireContext.Convention().getName());
+    assertEquals("redlock.hold", new HoldContext.Convention().getName());
+    Observation.Context other = new Observation.Context();
+    assertFalse(new AcquireContext.Convention().supportsContext(other));
+    assertFalse(new HoldContext.Convention().supportsContext(other));
   }
 
   /** Names the span after the first resource. */

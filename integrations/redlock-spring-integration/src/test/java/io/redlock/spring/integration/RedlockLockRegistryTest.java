@@ -114,6 +114,8 @@ class RedlockLockRegistryTest {
     assertEquals(registry.obtain(key).hashCode(), registry.obtain(key).hashCode());
     assertNotEquals(registry.obtain(key), registry.obtain(key + "b"));
     assertNotEquals(registry.obtain(key), other.obtain(key), "of another lock service");
+    assertNotEquals(registry.obtain(key), key);
+    assertEquals("lock 42 of RedlockLockRegistry orders", registry.obtain("42").toString());
   }
 
   @Test
