@@ -348,7 +348,7 @@ final class BrokenRules {
                 plan -> plan.changing(new Change(3, 0, 3, Left.NOBODY)).only().settingClocksBack())
             .by(parts -> parts.carried = BrokenRules::youngCounters),
         rule("31h evicted keys are not lost data")
-            .under(plan -> onlySeen(plan.evicting()))
+            .under(plan -> onlySeen(plan.strikingMajorities(SimFault.NODE_POLICY)))
             .by(parts -> parts.evictedKeys = count -> 0),
         rule("31i a client marks a node that has left")
             .under(plan -> swapAll(plan, Left.FOR_EVER))
@@ -357,19 +357,19 @@ final class BrokenRules {
             .under(BrokenRules::agreeing)
             .by(parts -> parts.operatorPause = pause -> Duration.ZERO),
         rule("41 a mark is carried into the history of a promoted master")
-            .under(plan -> onlySeen(plan.copying()))
+            .under(plan -> onlySeen(plan.strikingMajorities(SimFault.NODE_COPY)))
             .by(parts -> parts.formerReplicationId = id -> "0"),
         rule("41b a mark is carried without a previous audit")
-            .under(plan -> onlySeen(plan.copying()))
+            .under(plan -> onlySeen(plan.strikingMajorities(SimFault.NODE_COPY)))
             .by(parts -> parts.carries = (before, now) -> before.birth().isEmpty()),
         rule("41c a mark is carried although its text differs")
-            .under(plan -> onlySeen(plan.copying()))
+            .under(plan -> onlySeen(plan.strikingMajorities(SimFault.NODE_COPY)))
             .by(parts -> parts.carries = BrokenRules::carriesAnother),
         rule("41d a mark is carried that a refused node showed")
-            .under(plan -> onlySeen(plan.refusing()))
+            .under(plan -> onlySeen(plan.strikingMajorities(SimFault.NODE_REFUSED)))
             .by(parts -> parts.carries = (before, now) -> before.isRefused()),
         rule("31m a server that comes back to its address is not recognised")
-            .under(plan -> onlySeen(plan.swapping()))
+            .under(plan -> onlySeen(plan.strikingMajorities(SimFault.NODE_SWAP)))
             .by(parts -> parts.returnsAsItself = false));
   }
 

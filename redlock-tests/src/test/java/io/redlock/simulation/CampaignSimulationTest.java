@@ -235,19 +235,19 @@ class CampaignSimulationTest {
         change(
             "keys that are evicted are lost though the policy is fixed within a ttl",
             2,
-            seed -> SimPlan.of(seed).evicting()),
+            seed -> SimPlan.of(seed).strikingMajorities(SimFault.NODE_POLICY)),
         change(
             "servers that come back to their addresses are not trusted at once",
             2,
-            seed -> SimPlan.of(seed).swapping()),
+            seed -> SimPlan.of(seed).strikingMajorities(SimFault.NODE_SWAP)),
         change(
             "a master that is copied goes on voting unless its data came back from a copy",
             2,
-            seed -> SimPlan.of(seed).copying()),
+            seed -> SimPlan.of(seed).strikingMajorities(SimFault.NODE_COPY)),
         change(
             "a node that lost its past while it was refused abstains",
             2,
-            seed -> SimPlan.of(seed).refusing()));
+            seed -> SimPlan.of(seed).strikingMajorities(SimFault.NODE_REFUSED)));
   }
 
   private static Purpose change(String text, int brief, LongFunction<SimPlan> plans) {

@@ -218,6 +218,9 @@ class CheckerTest {
     private void executed(int node, NodeRequest request, Cell before, Cell after, Kind kind) {
       NodeReply reply = NodeReply.of(kind, "");
       checker.nodes.executed(node, 0, request, List.of(before), List.of(after), reply);
+      if (kind == Kind.GRANTED) {
+        checker.nodes.votes(node, request);
+      }
     }
 
     private void execute(int node, String[] words) {

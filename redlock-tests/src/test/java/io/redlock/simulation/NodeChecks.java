@@ -96,9 +96,6 @@ final class NodeChecks {
       grants.merge(
           new Grant(request.owner(), request.token()), 1 << node, (former, now) -> former | now);
     }
-    if (kind == Kind.GRANTED || kind == Kind.JOINED) {
-      checkMayVote(node, request);
-    }
     boolean ran = kind == Kind.RELEASED || kind == Kind.NOT_HELD;
     if (ran && request instanceof NodeRequest.Release) {
       released.get(node).add(request.owner());
@@ -173,7 +170,11 @@ final class NodeChecks {
     }
   }
 
-  private void checkMayVote(int node, NodeRequest request) {
+  /**
+   * A node has granted what somebody awaits. Over a connection that its client has given up, data
+   * that was put back with its old mark may grant what waited there: nobody counts that vote.
+   */
+  void votes(int node, NodeRequest request) {
     if (plan.agrees) {
       request.names().forEach(name -> checkHasNotForgotten(node, request, name));
       return;

@@ -284,38 +284,24 @@ final class SimPlan {
     return unchecked(SimInvariant.I23); // no mark may be from the future: all abstain
   }
 
-  /** Majorities evict their keys, and have the right policy again within a ttl. */
-  SimPlan evicting() {
-    return strikingMajorities(SimFault.NODE_POLICY, 5_000, 10_000);
-  }
-
-  /** Other servers answer at the addresses of majorities, then the first ones again. */
-  SimPlan swapping() {
-    return strikingMajorities(SimFault.NODE_SWAP, 1_000, 1_000);
-  }
-
-  /** Majorities are copied, and one of them may get its data back from a copy that lags. */
-  SimPlan copying() {
-    // A master that was put back grants what waited in it by its old mark, too late to count.
-    return strikingMajorities(SimFault.NODE_COPY, 5_000, 2_000).unchecked(SimInvariant.I8);
-  }
-
-  /** Single masters are refused for a while. */
-  SimPlan refusing() {
-    return strikingMajorities(SimFault.NODE_REFUSED, 5_000, 8_000);
-  }
-
-  private SimPlan strikingMajorities(SimFault fault, int ttlMillis, long gapMillis) {
+  /** Majorities are struck by this. */
+  SimPlan strikingMajorities(SimFault fault) {
     only(fault);
     nodes = 3;
     sessions = 3;
     resources = 4;
-    serve(ttlMillis, 20 * MILLI, 8);
+    serve(fault == SimFault.NODE_SWAP ? 1_000 : 5_000, 20 * MILLI, 8);
     fewVictims = false;
     thinkNanos = 40 * MILLI;
     silenceTimeoutNanos = 2_000 * MILLI;
     maxWaitNanos = 2 * maxTtlNanos();
-    nodeFaultGapNanos = gapMillis * MILLI;
+    nodeFaultGapNanos =
+        switch (fault) {
+          case NODE_POLICY -> 10_000 * MILLI;
+          case NODE_REFUSED -> 8_000 * MILLI;
+          case NODE_SWAP -> 1_000 * MILLI;
+          default -> 2_000 * MILLI;
+        };
     chaosNanos = 30_000 * MILLI;
     return this;
   }

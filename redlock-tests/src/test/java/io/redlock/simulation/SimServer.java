@@ -10,6 +10,7 @@ import io.redlock.simulation.Parts.Sighting;
 import io.redlock.simulation.SimCommand.Known;
 import io.redlock.simulation.SimCommand.Step;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
@@ -245,7 +246,7 @@ final class SimServer {
       carry(connection);
       return audit(command.arguments());
     }
-    NodeReply reply = execute(request, command.known());
+    NodeReply reply = execute(request, command.known(), connection.isLive());
     checker.lanes.executed(index, request, reply);
     connection.repeat(request, reply, command.known());
     return command.reply(reply, clock.micros());
@@ -312,6 +313,10 @@ final class SimServer {
 
   /** Executes a request that says this of its mark. */
   NodeReply execute(NodeRequest request, Known known) {
+    return execute(request, known, true);
+  }
+
+  private NodeReply execute(NodeRequest request, Known known, boolean isAwaited) {
     List<String> names = request.names();
     List<Cell> before = names.stream().map(this::cell).toList();
     Outcome outcome = model.execute(before, request, standing(request, known), clock.micros());
@@ -323,6 +328,9 @@ final class SimServer {
         request.token() * 31 + reply.kind().ordinal(),
         () -> "n" + index + " executes " + Names.of(request) + ": " + Names.of(reply));
     checker.nodes.executed(index, nowMillis(), request, before, outcome.cells(), reply);
+    if (isAwaited && (reply.kind() == Kind.GRANTED || reply.kind() == Kind.JOINED)) {
+      checker.nodes.votes(index, request);
+    }
     checker.fair.executed(index, request, outcome.cells());
     outcome.woken().forEach(this::wake);
     spring(request);
