@@ -18,6 +18,7 @@ import io.redlock.simulation.Parts.Sighting;
 import io.redlock.simulation.SimPlan.Change;
 import io.redlock.simulation.SimPlan.Change.Left;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
@@ -516,6 +517,12 @@ final class BrokenRules {
         rule("L14 a missing script is taken for an answer")
             .under(plan -> widely(plan, SimFault.SCRIPT_FLUSH))
             .wires(BrokenWires::missingScriptIsAnAnswer),
+        rule("44a an extend skips a node that refuses the client")
+            .under(plan -> plan.strikingMajorities(SimFault.NODE_OTHERS))
+            .lanes(() -> Habits.answersWhereRefused(NodeReply.misconfigured("refused"))),
+        rule("44b a node that refuses the client counts as one that has forgotten it")
+            .under(plan -> plan.strikingMajorities(SimFault.NODE_OTHERS))
+            .lanes(() -> Habits.answersWhereRefused(NodeReply.NOT_HELD)),
         rule("L15 the birth mark is not carried").wires(BrokenWires::birthMarkIsNotCarried));
   }
 

@@ -247,7 +247,11 @@ class CampaignSimulationTest {
         change(
             "a node that lost its past while it was refused abstains",
             2,
-            seed -> SimPlan.of(seed).strikingMajorities(SimFault.NODE_REFUSED)));
+            seed -> SimPlan.of(seed).strikingMajorities(SimFault.NODE_REFUSED)),
+        change(
+            "who is refused where his lease was forgotten learns that it is lost",
+            2,
+            seed -> SimPlan.of(seed).strikingMajorities(SimFault.NODE_OTHERS)));
   }
 
   private static Purpose change(String text, int brief, LongFunction<SimPlan> plans) {

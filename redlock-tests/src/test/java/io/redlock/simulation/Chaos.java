@@ -1,6 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.FreeResult;
+import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.simulation.SimCommand.Step;
 import io.redlock.simulation.SimServer.Dump;
@@ -134,6 +135,7 @@ final class Chaos {
       case NODE_POLICY -> evictWhileRefused();
       case NODE_SWAP -> swap();
       case NODE_COPY -> copy();
+      case NODE_OTHERS -> disown();
       case NODE_COUNTER -> setCounter(server, "r" + random.nextInt(plan.resources));
       case NODE_REFUSED -> ifUp(fault, server, () -> loseWhileRefused(server));
       case SCRIPT_FLUSH -> ifUp(fault, server, server::flushScripts);
@@ -421,6 +423,28 @@ final class Chaos {
     server.takeBackUnseen(dump);
     long longNanos = NodeAudit.FRESH_NANOS + random.between(100, 1_000) * SimPlan.MILLI;
     world.after(longNanos, server::resume);
+  }
+
+  /** Whoever holds a lease that a majority has forgotten learns it, though he is refused there. */
+  private void disown() {
+    long lastsNanos = audited() + random.between(100, 2_000) * SimPlan.MILLI;
+    List<SimServer> struck = majority(lastsNanos + plan.abstentionMillis() * SimPlan.MILLI);
+    if (struck.isEmpty()) {
+      return;
+    }
+    boolean keepsData = random.percent(50);
+    Agreement others =
+        random.percent(50)
+            ? SimServer.agreement("others", struck, plan.maxTtl())
+            : SimServer.agreement("first", servers, plan.maxTtl().dividedBy(8));
+    note(SimFault.NODE_OTHERS, struck + " serve " + others + ", with their data: " + keepsData);
+    if (!keepsData) {
+      struck.forEach(SimServer::flush);
+      long forgottenNanos = world.nowNanos();
+      world.after(audited(), () -> checker.holds.areForgotten(forgottenNanos));
+    }
+    struck.forEach(server -> server.adopt(others, false));
+    world.after(lastsNanos, () -> SimServer.adopt(servers, false));
   }
 
   private void loseWhileRefused(SimServer server) {

@@ -304,6 +304,13 @@ final class Habits {
     };
   }
 
+  static Habit answersWhereRefused(NodeReply reply) {
+    return (lane, request, answer) ->
+        request instanceof Extend && lane.node().status().state() == State.MISCONFIGURED
+            ? answered(answer, reply)
+            : lane.send(request, answer);
+  }
+
   static Habit queueIsForgottenAtClose() {
     return Habit.swallowing(
         (process, reply) -> process.isClosing() && reply.kind() == Kind.UNREACHABLE);

@@ -283,6 +283,17 @@ final class HoldChecks {
     }
   }
 
+  /**
+   * No majority has the leases from before that time any more, and every client had time to ask.
+   */
+  void areForgotten(long nanos) {
+    for (SimHold hold : all) {
+      if (hold.ends == 0 && hold.doneNanos < nanos && hold.isValid()) {
+        world.violated(SimInvariant.I11, () -> hold + " goes on, and a majority has forgotten it");
+      }
+    }
+  }
+
   /** The lease on this name that is valid now. */
   @Nullable SimHold valid(String name) {
     History history = histories.get(name);

@@ -49,6 +49,7 @@ enum SimFault {
   NODE_SWAP(NODES, "others answer for a majority for longer than nodes abstain; then it again"),
   NODE_COPY(NODES, "copies of a majority come or have been gone for long; one may be put back"),
   NODE_REFUSED(NODES, "a node loses its past while it is refused, and shows its mark afterwards"),
+  NODE_OTHERS(NODES, "a majority gets the marks of others, perhaps without data, and is mended"),
   NODE_COUNTER(NODES, "somebody sets a counter far ahead, and then as the runbook says");
 
   final Pace pace;

@@ -52,6 +52,7 @@ final class SimPlan {
           SimFault.NODE_SWAP,
           SimFault.NODE_COPY,
           SimFault.NODE_REFUSED,
+          SimFault.NODE_OTHERS,
           SimFault.NODE_COUNTER);
 
   final long seed;

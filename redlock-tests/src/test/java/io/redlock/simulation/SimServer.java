@@ -17,6 +17,7 @@ import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Outcome;
 import io.redlock.testkit.NodeModel.Reader;
 import io.redlock.testkit.NodeModel.Standing;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -113,17 +114,21 @@ final class SimServer {
 
   /** Gives them the marks that an operator leaves; a set that is not new abstains at first. */
   static void adopt(List<SimServer> masters, boolean isNew) {
-    SimWorld world = masters.get(0).world;
-    SimPlan plan = world.plan;
-    List<String> names = masters.stream().map(SimServer::toString).toList();
-    Agreement agreement =
-        TrustRules.of(
-                world.parts.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros, "")
-            .agreement(List.of(new MasterSet("first", names)));
+    Agreement agreement = agreement("first", masters, masters.get(0).world.plan.maxTtl());
     masters.forEach(master -> master.adopt(agreement, isNew));
   }
 
-  private void adopt(Agreement agreement, boolean isNew) {
+  /** What clients of the set that these masters are agreed on. */
+  static Agreement agreement(String id, List<SimServer> masters, Duration maxTtl) {
+    SimWorld world = masters.get(0).world;
+    SimPlan plan = world.plan;
+    List<String> names = masters.stream().map(SimServer::toString).toList();
+    return TrustRules.of(
+            world.parts.guarded, maxTtl, plan.driftPartsPerMillion, plan.skewMicros, "")
+        .agreement(List.of(new MasterSet(id, names)));
+  }
+
+  void adopt(Agreement agreement, boolean isNew) {
     birth =
         new BirthMark(
                 runId,
