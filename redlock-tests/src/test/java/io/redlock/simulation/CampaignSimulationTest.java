@@ -180,9 +180,13 @@ class CampaignSimulationTest {
             4,
             seed -> changing(seed, someLeft(seed)).only()),
         change(
-            "leases are granted while masters change and one at a time stops or dies",
-            4,
-            seed -> changing(seed, someLeft(seed)).rarely().only(SimPlan.FAULTS_OF_PROCESSES)),
+            "leases are granted while masters and terms change and a minority stops or dies",
+            5,
+            seed ->
+                changing(seed, someLeft(seed))
+                    .meddling()
+                    .rarely()
+                    .only(SimPlan.FAULTS_OF_PROCESSES)),
         change(
             "fair waiters keep their order while masters change",
             4,
@@ -265,14 +269,15 @@ class CampaignSimulationTest {
         .without(SimFault.SET_FREE);
   }
 
-  /** In three to five, five to three, one and all swapped. */
+  /** In three to five, five to three, one and all swapped, and five to seven. */
   private static SimPlan changing(long seed, Left left) {
     return SimPlan.of(seed)
         .changing(
-            switch ((int) (seed % 4)) {
+            switch ((int) (seed % 5)) {
               case 0 -> new Change(3, 3, 5, left);
               case 1 -> new Change(5, 3, 3, left);
               case 2 -> new Change(3, 2, 3, left);
+              case 3 -> new Change(5, 5, 7, left);
               default -> new Change(3, 0, 3, left);
             });
   }

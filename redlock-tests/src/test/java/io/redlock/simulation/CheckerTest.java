@@ -123,6 +123,8 @@ class CheckerTest {
         case "lost" -> assertEquals(number, checker.unfencedLosses());
         case "lose" -> checker.nodes.lostData(number);
         case "step" -> checker.nodes.steppedClock(number);
+        case "forgotten" -> checker.holds.areForgotten(notedNanos);
+        case "served" -> checker.service.granted(process(first));
         case "free" -> checker.holds.setFree("r", notedNanos, number);
         case "send", "run", "answer", "withdraw", "heard", "wrote" -> request(words);
         case "release-on", "grant-on", "extend-on" -> execute(number, words);

@@ -48,7 +48,7 @@ final class Pulse {
 
   private void acquired(Lease lease) {
     world.checker.holds.acquired(life.process, lease);
-    world.checker.service.granted();
+    world.checker.service.granted(life.process);
     lease.close();
   }
 }

@@ -1,7 +1,11 @@
 package io.redlock.simulation;
 
+import java.util.HashMap;
+import java.util.Map;
+
 /**
- * I23: while the masters change or are copied, the clients whose majorities are well are served.
+ * I23 and I31: while the masters change or are copied, the clients whose majorities are well are
+ * served; and each of them is, between two leases of its own.
  *
  * <p>A client acquires a lease that nobody else wants after every pause. An attempt ends within a
  * node timeout, so leases are at most a pause and a node timeout apart. One attempt may fail: it
@@ -15,6 +19,7 @@ final class ServiceChecks {
   private final WellClients well;
   private long grantedNanos;
   private long wellNanos;
+  private final Map<SimProcess, Long> servedNanos = new HashMap<>(); // or not well, last
 
   ServiceChecks(SimWorld world, WellClients well) {
     this.world = world;
@@ -27,8 +32,17 @@ final class ServiceChecks {
   }
 
   /** Somebody acquired a lease that nobody else wanted. */
-  void granted() {
+  void granted(SimProcess process) {
     grantedNanos = world.nowNanos();
+    Long beforeNanos = servedNanos.put(process, grantedNanos);
+    long gapNanos = beforeNanos == null ? 0 : grantedNanos - beforeNanos;
+    if (gapNanos > longestNanos(world.plan)
+        && world.plan.answersInTime()
+        && well.processes().contains(process)) {
+      world.violated(
+          SimInvariant.I31,
+          () -> process + " was not served for " + gapNanos / SimPlan.MILLI + " ms");
+    }
   }
 
   void judge() {
@@ -36,6 +50,7 @@ final class ServiceChecks {
     if (well.processes().isEmpty()) {
       wellNanos = now;
     }
+    servedNanos.replaceAll((process, nanos) -> well.processes().contains(process) ? nanos : now);
     long gapNanos = now - Math.max(grantedNanos, wellNanos);
     if (gapNanos > longestNanos(world.plan)) {
       world.violated(

@@ -30,7 +30,8 @@ public enum SimInvariant {
   I27("a node that lost its past abstains until the leases have ended that it may have forgotten"),
   I28("no reader is refused where no writer has come but for abstention, clock or memory"),
   I29("no entry and no shared key lives longer than its owner asked"),
-  I30("candidates work one after the other, unless one has lost its lease");
+  I30("candidates work one after the other, unless one has lost its lease"),
+  I31("a client that is served before and after, and whose majorities are well, is served between");
 
   public final String meaning;
 

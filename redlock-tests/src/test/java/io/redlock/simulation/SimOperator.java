@@ -69,6 +69,19 @@ final class SimOperator {
   void begin() {
     Runnable first = plan.agrees ? this::agree : this::prepare;
     world.after(random.between(2_000, 4_000) * SimPlan.MILLI, first);
+    if (plan.meddles) {
+      meddle(plan.maxTtl().multipliedBy(2));
+    }
+  }
+
+  /** Another operator runs {@code agree} whatever goes on, on a longer ttl and back. */
+  private void meddle(Duration ttl) {
+    if (endedNanos < 0) {
+      Duration other = ttl.equals(plan.maxTtl()) ? ttl.multipliedBy(2) : plan.maxTtl();
+      Runnable next = () -> meddle(other);
+      world.after(
+          random.between(100, 3_000) * SimPlan.MILLI, () -> step(typedToAgree(ttl), next, next));
+    }
   }
 
   /** On a shorter ttl, which one client learns late, and on the longer one again. */
@@ -89,8 +102,13 @@ final class SimOperator {
         });
   }
 
+  /** At times it is undone first. */
   private void prepare() {
-    run(Command.PREPARE, () -> replace(Masters.BOTH, movers(), this::commit));
+    if (plan.meddles && random.percent(50)) {
+      run(Command.PREPARE, () -> run(Command.ABORT, this::prepare));
+    } else {
+      run(Command.PREPARE, () -> replace(Masters.BOTH, movers(), this::commit));
+    }
   }
 
   private void commit() {
@@ -186,10 +204,13 @@ final class SimOperator {
   }
 
   private void agree(Duration ttl, Runnable then) {
+    step(typedToAgree(ttl), then, () -> agree(ttl, then));
+  }
+
+  private SteppedResize typedToAgree(Duration ttl) {
     TrustRules rules = rules(ttl);
     TermsChange terms = new TermsChange(change.before(), rules, Set.of(), false);
-    List<Server> present = servers.subList(0, change.present());
-    step(typed(terms, present, change.before(), rules), then, () -> agree(ttl, then));
+    return typed(terms, servers.subList(0, change.present()), change.before(), rules);
   }
 
   private TrustRules rules(Duration ttl) {

@@ -79,6 +79,7 @@ final class SimPlan {
   boolean assumesTiming; // leases are held to their word though a fault breaks what they assume
   @Nullable Change change; // of the masters, in the run
   boolean agrees; // on other terms before the masters change
+  boolean meddles; // an operator who agrees on other terms while the masters change
   long setBackNanos; // all clocks, from the commit until it gets calm
   boolean isHot; // callers want one name for a moment each, again and again
   boolean leads; // callers are candidates for leadership, and nothing else
@@ -277,12 +278,20 @@ final class SimPlan {
     return unchecked(SimInvariant.I23); // who may lock for longer than was agreed is not served
   }
 
+  /** Another operator changes terms all the time, and the first steps are undone at times. */
+  SimPlan meddling() {
+    meddles = true;
+    chaosNanos += 20_000 * MILLI;
+    return this;
+  }
+
   /** All clocks are set back after the commit, and names are at rest for longer than a lease. */
   SimPlan settingClocksBack() {
     resources = 20;
     setBackNanos = 120_000 * MILLI;
     chaosNanos += 8_000 * MILLI;
-    return unchecked(SimInvariant.I23); // no mark may be from the future: all abstain
+    // No mark may be from the future: all abstain.
+    return unchecked(SimInvariant.I23, SimInvariant.I31);
   }
 
   /** Majorities are struck by this. */
@@ -389,6 +398,11 @@ final class SimPlan {
   /** Whether nodes and network do what they should. */
   boolean holdsUpOnlyClients() {
     return FAULTS_OF_CLIENTS.containsAll(faults);
+  }
+
+  /** Whether no message is so late that a node seems to be silent. */
+  boolean answersInTime() {
+    return 2 * (2 * hopNanos + jitterNanos) < nodeTimeoutNanos;
   }
 
   /** Whether each client acquires a name of its own again and again (I23). */
