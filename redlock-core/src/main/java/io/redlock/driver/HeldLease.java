@@ -288,14 +288,17 @@ final class HeldLease extends Owner.Held {
   @Override
   public CompletionStage<LeaseEnd> ended() {
     Callbacks.Handover<LeaseEnd> asked;
-    boolean isFirst;
+    LeaseEnd how = null;
     synchronized (owner) {
-      isFirst = ended == null;
-      asked = ended == null ? context.callbacks.handover() : ended;
-      ended = asked;
+      if (ended == null) {
+        Callbacks.Handover<LeaseEnd> first = context.callbacks.handover();
+        how = add(end -> first.pass(end, null));
+        ended = first;
+      }
+      asked = ended;
     }
-    if (isFirst) {
-      watch(how -> asked.pass(how, null));
+    if (how != null) {
+      asked.pass(how, null);
     }
     return asked.future.minimalCompletionStage();
   }
@@ -335,12 +338,26 @@ final class HeldLease extends Owner.Held {
   void watch(Consumer<LeaseEnd> code) {
     LeaseEnd how;
     synchronized (owner) {
-      how = isTold ? ending() : null;
-      watcher = watcher.andThen(code);
+      how = add(code);
     }
     if (how != null) {
       code.accept(how);
     }
+  }
+
+  /** Adds a watcher, whatever those before it do. Returns the end, if that was told before. */
+  private @Nullable LeaseEnd add(Consumer<LeaseEnd> code) {
+    assert Thread.holdsLock(owner);
+    Consumer<LeaseEnd> before = watcher;
+    watcher =
+        how -> {
+          try {
+            before.accept(how);
+          } finally {
+            code.accept(how);
+          }
+        };
+    return isTold ? ending() : null;
   }
 
   /** Has it renewed, and warns this thread when it waits for itself, if that blocks. */

@@ -319,4 +319,16 @@ class HeldLeaseTest {
     lease.watch(how -> watched.add(how.cause()));
     assertEquals(List.of(Cause.RELEASED, Cause.RELEASED), watched);
   }
+
+  @Test
+  void watcherThatFailsKeepsTheEndFromNobodyElse() {
+    HeldLease other = new Bed(3).lease();
+    other.watch(
+        how -> {
+          throw new OutOfMemoryError("not even a line");
+        });
+    other.ended().thenAccept(ends::add);
+    other.close();
+    assertEquals(List.of(Cause.RELEASED), causes());
+  }
 }
