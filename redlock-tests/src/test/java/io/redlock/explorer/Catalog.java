@@ -245,9 +245,7 @@ final class Catalog {
   final Interner<Message> messages = new Interner<>("requests", 16);
   final Interner<Answer> answers = new Interner<>("answers", 16);
   final Interner<ExplorerLink> links;
-  private final LongMap columnNumbers = new LongMap();
-  private long[] columns = new long[1 << 10];
-  private int columnCount;
+  private final Interner<Long> columns;
 
   private final int attempts;
   private final int nowBits;
@@ -274,6 +272,7 @@ final class Catalog {
     linkBits = (Long.SIZE - 1 - NODE_BITS) / attempts;
     headers = new Interner<>("clients", headerBits);
     links = new Interner<>("links", linkBits);
+    columns = new Interner<>("columns", HIGH_BITS + columnLowBits);
     for (int node = 0; node < firstNodes.length; node++) {
       firstNodes[node] = nodes.of(scope.firstNode(node));
     }
@@ -429,19 +428,7 @@ final class Catalog {
     for (int attempt : order) {
       column = column << linkBits | world.links[node][attempt];
     }
-    long known = columnNumbers.get(column);
-    if (known != LongMap.NONE) {
-      return (int) known;
-    }
-    if (columnCount == 1L << HIGH_BITS + columnLowBits) {
-      throw new IllegalStateException("more than " + columnCount + " columns: narrow the scope");
-    }
-    if (columnCount == columns.length) {
-      columns = Arrays.copyOf(columns, 2 * columnCount);
-    }
-    columns[columnCount] = column;
-    columnNumbers.put(column, columnCount);
-    return columnCount++;
+    return columns.of(column);
   }
 
   /** Takes a state apart. */
@@ -463,7 +450,7 @@ final class Catalog {
       int above = (int) (packedLow >>> at & mask(columnLowBits));
       at += columnLowBits;
       int below = (int) (packedHigh >>> node * HIGH_BITS & mask(HIGH_BITS));
-      unpackColumn(columns[above << HIGH_BITS | below], world, node);
+      unpackColumn(columns.get(above << HIGH_BITS | below), world, node);
     }
   }
 

@@ -1,6 +1,9 @@
 package io.redlock.explorer;
 
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 
 /**
  * Numbers for values: equal values have the same number, from 0 in the order of their first
@@ -10,10 +13,8 @@ final class Interner<T> {
 
   private final String what;
   private final int limit;
-  private Object[] values = new Object[1 << 10];
-  private int[] hashes = new int[1 << 10];
-  private int[] table = new int[1 << 11]; // number + 1, 0 where nothing is
-  private int size;
+  private final Map<T, Integer> numbers = new HashMap<>();
+  private final List<T> values = new ArrayList<>();
 
   /**
    * @param what what the values are, for the message when there are too many
@@ -25,54 +26,22 @@ final class Interner<T> {
   }
 
   int of(T value) {
-    int hash = spread(value.hashCode());
-    int slot = hash & table.length - 1;
-    while (table[slot] != 0) {
-      int number = table[slot] - 1;
-      if (hashes[number] == hash && values[number].equals(value)) {
-        return number;
-      }
-      slot = slot + 1 & table.length - 1;
+    Integer known = numbers.putIfAbsent(value, values.size());
+    if (known != null) {
+      return known;
     }
-    int number = size++;
-    if (number == limit) {
+    if (values.size() == limit) {
       throw new IllegalStateException("more than " + limit + " " + what + ": narrow the scope");
     }
-    if (number == hashes.length) {
-      hashes = Arrays.copyOf(hashes, 2 * number);
-      values = Arrays.copyOf(values, 2 * number);
-    }
-    values[number] = value;
-    hashes[number] = hash;
-    table[slot] = number + 1;
-    if (2 * number > table.length) {
-      grow();
-    }
-    return number;
+    values.add(value);
+    return values.size() - 1;
   }
 
-  @SuppressWarnings("unchecked") // nothing but values of this type is put in
   T get(int number) {
-    return (T) values[number];
+    return values.get(number);
   }
 
   int size() {
-    return size;
-  }
-
-  private void grow() {
-    table = new int[2 * table.length];
-    for (int number = 0; number < size; number++) {
-      int slot = hashes[number] & table.length - 1;
-      while (table[slot] != 0) {
-        slot = slot + 1 & table.length - 1;
-      }
-      table[slot] = number + 1;
-    }
-  }
-
-  private static int spread(int hash) {
-    int mixed = hash * 0x9E3779B9;
-    return mixed ^ mixed >>> 15;
+    return values.size();
   }
 }

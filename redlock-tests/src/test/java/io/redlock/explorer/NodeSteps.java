@@ -18,7 +18,9 @@ import io.redlock.testkit.NodeModel.Standing;
 import io.redlock.testkit.Requests;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** What happens at a node. Every step is computed once and looked up from then on. */
 final class NodeSteps {
@@ -29,9 +31,9 @@ final class NodeSteps {
   private final Scope scope;
   private final Catalog catalog;
   private final NodeModel model;
-  private final LongMap executions = new LongMap();
-  private final LongMap agings = new LongMap();
-  private final LongMap trials = new LongMap();
+  private final Map<Long, Long> executions = new HashMap<>();
+  private final Map<Long, Integer> agings = new HashMap<>();
+  private final Map<Long, Boolean> trials = new HashMap<>();
 
   NodeSteps(Scope scope, Catalog catalog) {
     this.scope = scope;
@@ -46,13 +48,11 @@ final class NodeSteps {
             | (long) node << NUMBER_BITS
             | (long) now << 2 * NUMBER_BITS
             | (2L * attempt + (isShort ? 1 : 0)) << 3 * NUMBER_BITS;
-    long known = executions.get(key);
-    if (known == LongMap.NONE) {
-      known =
-          executed(attempt, catalog.messages.get(message), catalog.nodes.get(node), now, isShort);
-      executions.put(key, known);
-    }
-    return known;
+    return executions.computeIfAbsent(
+        key,
+        unknown ->
+            executed(
+                attempt, catalog.messages.get(message), catalog.nodes.get(node), now, isShort));
   }
 
   static int node(long execution) {
@@ -137,16 +137,15 @@ final class NodeSteps {
   /** Whether the node would grant this at that time. */
   boolean wouldGrant(int message, int number, int now) {
     long key = message | (long) number << NUMBER_BITS | (long) now << 2 * NUMBER_BITS;
-    long known = trials.get(key);
-    if (known == LongMap.NONE) {
-      Node node = catalog.nodes.get(number);
-      NodeRequest request = signed(catalog.messages.get(message).request(), Catalog.TRIAL);
-      long micros = scope.nodeMicros(now, node.gained());
-      Outcome outcome = model.execute(node.cells(), request, Standing.VOTING, micros);
-      known = outcome.reply().kind() == Kind.GRANTED ? 1 : 0;
-      trials.put(key, known);
-    }
-    return known == 1;
+    return trials.computeIfAbsent(key, unknown -> grants(message, number, now));
+  }
+
+  private boolean grants(int message, int number, int now) {
+    Node node = catalog.nodes.get(number);
+    NodeRequest request = signed(catalog.messages.get(message).request(), Catalog.TRIAL);
+    long micros = scope.nodeMicros(now, node.gained());
+    Outcome outcome = model.execute(node.cells(), request, Standing.VOTING, micros);
+    return outcome.reply().kind() == Kind.GRANTED;
   }
 
   private Standing standing(
@@ -216,17 +215,15 @@ final class NodeSteps {
   /** What is left at the given time. */
   int aged(int number, int now) {
     long key = number | (long) now << NUMBER_BITS;
-    long known = agings.get(key);
-    if (known == LongMap.NONE) {
-      Node node = catalog.nodes.get(number);
-      long nowMillis = millis(node, now);
-      List<Cell> left = node.cells().stream().map(cell -> cell.at(nowMillis)).toList();
-      int ticks = Math.max(scope.quarantineTicks, scope.neededQuarantineTicks);
-      long born = isOf(node, now, ticks) ? Node.OLD : node.bornMillis();
-      known = catalog.nodes.of(Node.of(left, node.birth(), born, node.gained()));
-      agings.put(key, known);
-    }
-    return (int) known;
+    return agings.computeIfAbsent(key, unknown -> aged(catalog.nodes.get(number), now));
+  }
+
+  private int aged(Node node, int now) {
+    long nowMillis = millis(node, now);
+    List<Cell> left = node.cells().stream().map(cell -> cell.at(nowMillis)).toList();
+    int ticks = Math.max(scope.quarantineTicks, scope.neededQuarantineTicks);
+    long born = isOf(node, now, ticks) ? Node.OLD : node.bornMillis();
+    return catalog.nodes.of(Node.of(left, node.birth(), born, node.gained()));
   }
 
   /** The keys that the owner of this one has run out, and the tickets that live no longer. */
