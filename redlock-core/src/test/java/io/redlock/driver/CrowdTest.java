@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -7,24 +8,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
-import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.scenes.FakeTime;
-import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.Scheduler;
-import io.redlock.spi.StatusOfNode;
-import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Function;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -45,60 +41,31 @@ class CrowdTest {
   private static final LeaseRequest REQUEST =
       LeaseRequest.of("orders/42", Duration.ofSeconds(10)).waitUpTo(WAIT);
 
-  /** A node that answers on the caller's stack, before {@code send} returns, or never. */
-  private static final class Node implements LockNode {
-    private final String name;
-    private Function<NodeRequest, @Nullable NodeReply> script = Bed::yes;
-    private int grants;
-    private int requests;
-
-    Node(String name) {
-      this.name = name;
-    }
-
-    @Override
-    public String name() {
-      return name;
-    }
-
-    @Override
-    public void start(Ticker ticker, Scheduler scheduler, Observer observer) {}
-
-    @Override
-    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
-      requests++;
-      grants += request instanceof NodeRequest.Grant ? 1 : 0;
-      NodeReply reply = script.apply(request);
-      if (reply != null) {
-        handler.onReply(slot, reply);
-      }
-      return () -> false;
-    }
-
-    @Override
-    public OptionalLong clockOffsetMicros() {
-      return OptionalLong.empty();
-    }
-
-    @Override
-    public NodeStatus status() {
-      return new StatusOfNode(name, NodeStatus.State.UP, Duration.ZERO, "");
-    }
-
-    @Override
-    public void close() {}
-  }
-
   /** The end of a call, and its time. */
   private record End(@Nullable AcquireResult result, long afterNanos, int depth) {}
 
   private final FakeTime time = new FakeTime();
-  private final List<Node> nodes = List.of(new Node("a"), new Node("b"), new Node("c"));
+  private final List<ScriptedNode> nodes =
+      Stream.of("a", "b", "c").map(name -> new ScriptedNode(name, new ArrayList<>())).toList();
+  private final int[] requests = new int[3]; // by node, as are these
+  private final int[] grants = new int[3];
   private final Redlock redlock = Bed.builder(time, nodes).build();
   private final List<End> ends = new ArrayList<>();
 
+  /** Has each node answer on the caller's stack, before {@code send} returns, or never. */
   private void script(Function<NodeRequest, @Nullable NodeReply> answers) {
-    nodes.forEach(node -> node.script = answers);
+    for (int node = 0; node < nodes.size(); node++) {
+      int index = node;
+      nodes
+          .get(node)
+          .script(
+              request -> {
+                nodes.get(index).forget();
+                requests[index]++;
+                grants[index] += request instanceof NodeRequest.Grant ? 1 : 0;
+                return answers.apply(request);
+              });
+    }
   }
 
   private static Function<NodeRequest, @Nullable NodeReply> refusal(String kind) {
@@ -188,7 +155,7 @@ class CrowdTest {
               Bed.now(redlock.acquireAsync(LeaseRequest.anyOf(names, Duration.ofSeconds(10))));
           assertEquals(AcquireResult.Outcome.CONTENDED, result.outcome());
         });
-    assertEquals(1_000, nodes.get(0).grants);
+    assertEquals(1_000, grants[0]);
   }
 
   /** All but the first have their lease from the one before, who released it on their stack. */
@@ -218,7 +185,7 @@ class CrowdTest {
           assertEquals(tokens.stream().distinct().sorted().toList(), tokens);
           assertNameLives();
         });
-    assertEquals(2 + 3, nodes.get(0).grants);
+    assertEquals(2 + 3, grants[0]);
   }
 
   @ParameterizedTest
@@ -288,11 +255,10 @@ class CrowdTest {
     script(refusal("down"));
     crowd(1, REQUEST);
     time.pass(WAIT);
-    int alone = nodes.get(0).grants;
+    int alone = grants[0];
     crowd(1_000, REQUEST);
     time.pass(WAIT);
-    assertTrue(
-        nodes.get(0).grants - alone < 3 * alone, nodes.get(0).grants + " grants, alone " + alone);
+    assertTrue(grants[0] - alone < 3 * alone, grants[0] + " grants, alone " + alone);
     assertEquals(1_001, ends.size());
   }
 
@@ -304,10 +270,10 @@ class CrowdTest {
     onASmallStack(
         () -> {
           crowdThatMissesItsEnd(callers);
-          int before = nodes.get(0).grants;
+          int before = grants[0];
           time.passMillis(0);
           assertEquals(callers, ends.size(), "calls that ended");
-          assertEquals(before + 1, nodes.get(0).grants, "the head's last attempt");
+          assertEquals(before + 1, grants[0], "the head's last attempt");
           assertNameLives();
         });
   }
@@ -330,6 +296,7 @@ class CrowdTest {
   @Test
   void stackDoesNotGrowWithTheNumberOfThoseThatAreServedAtOnce() {
     List<Integer> served = new ArrayList<>();
+    script(Bed::yes);
     onASmallStack(
         () -> {
           Lease first = Bed.now(redlock.acquireAsync(REQUEST)).lease().orElseThrow();
@@ -360,17 +327,15 @@ class CrowdTest {
           for (int caller = 0; caller < callers; caller++) {
             calls.add(call(REQUEST));
           }
-          assertEquals(1, nodes.get(0).requests);
+          assertEquals(1, requests[0]);
           redlock.close();
           for (CompletableFuture<AcquireResult> call : calls) {
             CompletionException failure =
                 assertThrows(CompletionException.class, () -> Bed.now(call));
             assertEquals("this Redlock is closed", failure.getCause().getMessage());
           }
-          for (Node node : nodes) {
-            assertEquals(1, node.grants);
-            assertEquals(2, node.requests, "the grant, and its release");
-          }
+          assertArrayEquals(new int[] {1, 1, 1}, grants);
+          assertArrayEquals(new int[] {2, 2, 2}, requests, "the grant, and its release");
         });
   }
 
@@ -381,10 +346,10 @@ class CrowdTest {
     onASmallStack(
         () -> {
           crowd(callers, REQUEST);
-          int sent = nodes.get(0).requests;
+          int sent = requests[0];
           redlock.close();
           assertEquals(callers, ends.size());
-          assertEquals(sent, nodes.get(0).requests);
+          assertEquals(sent, requests[0]);
           assertEquals(0, time.tasks());
         });
   }

@@ -4,19 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
-import io.redlock.NodeStatus;
 import io.redlock.scenes.Scenes;
 import io.redlock.simulation.SimCommand.Known;
-import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
-import io.redlock.spi.Scheduler;
-import io.redlock.spi.StatusOfNode;
-import io.redlock.spi.Ticker;
+import io.redlock.testkit.InMemoryNode;
+import io.redlock.testkit.InMemoryServer;
 import io.redlock.testkit.NodeModel.Cell;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,7 +22,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -272,7 +268,9 @@ class CheckerTest {
       switch (command) {
         case "connect" -> socket = socket(a);
         case "watch" -> {
-          SimNode node = new SimNode(new Blind("n0"), socket, scheduler -> scheduler);
+          SimNode node =
+              new SimNode(
+                  new InMemoryNode("n0", new InMemoryServer(a)), socket, scheduler -> scheduler);
           node.start(a, new SimScheduler(a), status -> {});
         }
         default -> socket.audited(command.equals("audit-fails"));
@@ -337,30 +335,5 @@ class CheckerTest {
       pass(1_000);
       processes.put("c", Objects.requireNonNull(client.life()).process);
     }
-  }
-
-  /** A lane that shows its node as up, whatever happens. */
-  private record Blind(String name) implements LockNode {
-
-    @Override
-    public void start(Ticker ticker, Scheduler scheduler, Observer observer) {}
-
-    @Override
-    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
-      throw new AssertionError("nothing is sent");
-    }
-
-    @Override
-    public OptionalLong clockOffsetMicros() {
-      return OptionalLong.empty();
-    }
-
-    @Override
-    public NodeStatus status() {
-      return new StatusOfNode(name, NodeStatus.State.UP, Duration.ZERO, "");
-    }
-
-    @Override
-    public void close() {}
   }
 }
