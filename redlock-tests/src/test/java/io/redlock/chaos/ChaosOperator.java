@@ -4,6 +4,7 @@ import io.redlock.chaos.ChaosMasters.Known;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.Unchecked;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -97,19 +98,11 @@ final class ChaosOperator {
       } else if (!run.isInterrupted && !run.lastLine().contains(AGAIN)) {
         throw new AssertionError(command + " is refused: " + run.lines);
       }
-      letPass(AGAIN_MILLIS);
+      Unchecked.call(() -> TimeUnit.MILLISECONDS.sleep(AGAIN_MILLIS));
       before = lossesNow();
       run = new Run(command);
     }
     losses = before;
-  }
-
-  private static void letPass(long millis) {
-    try {
-      TimeUnit.MILLISECONDS.sleep(millis);
-    } catch (InterruptedException e) {
-      throw new IllegalStateException("only its own output interrupts an operator", e);
-    }
   }
 
   /** One run of a command, which its seed may interrupt after a line of its output. */

@@ -57,14 +57,10 @@ class ChildProcess implements AutoCloseable {
   }
 
   final void awaitEnd() {
-    try {
-      if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-        throw new IllegalStateException("process " + process.pid() + " does not end");
-      }
-      ALIVE.remove(this);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+    if (!Unchecked.call(() -> process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS))) {
+      throw new IllegalStateException("process " + process.pid() + " does not end");
     }
+    ALIVE.remove(this);
   }
 
   /** SIGKILL; returns when the process is gone. */

@@ -3,6 +3,7 @@ package io.redlock.chaos;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.Unchecked;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
@@ -104,10 +105,6 @@ final class NodeWatch implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    try {
-      thread.join(2_000);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Unchecked.call(() -> thread.join(2_000));
   }
 }

@@ -103,11 +103,7 @@ class CallbackThreadsTest {
   }
 
   private void block() {
-    try {
-      never.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Unchecked.call(() -> never.await());
   }
 
   private static boolean runs(String name) {

@@ -9,6 +9,7 @@ import io.redlock.spi.BackgroundLog;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testbed.Unchecked;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -58,11 +59,7 @@ class InheritedStateTest {
       return;
     }
     blocked.add(Thread.currentThread());
-    try {
-      over.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Unchecked.call(() -> over.await());
   }
 
   private Object slowText() {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.testbed.Unchecked;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -95,11 +96,7 @@ class BackgroundLogTest {
           @Override
           public void write(int piece) {
             blocked.countDown();
-            try {
-              goesOn.await();
-            } catch (InterruptedException e) {
-              Thread.currentThread().interrupt();
-            }
+            Unchecked.call(() -> goesOn.await());
             written.write(piece);
           }
         };

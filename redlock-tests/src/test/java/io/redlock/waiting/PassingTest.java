@@ -13,6 +13,7 @@ import io.redlock.RedlockListener;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.spi.LockNode;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.Unchecked;
 import io.redlock.testkit.FakeTicker;
 import io.redlock.testkit.InMemoryNode;
 import io.redlock.testkit.InMemoryServer;
@@ -57,11 +58,7 @@ class PassingTest {
     }
 
     private void block() {
-      try {
-        never.await();
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      }
+      Unchecked.call(() -> never.await());
     }
   }
 
