@@ -12,9 +12,7 @@ import java.io.StringWriter;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -428,7 +426,14 @@ class ArchitectureTest {
   /** Returns the sets of classes in which each class reaches each other one. */
   private static List<String> cycles(Map<String, Set<String>> references) {
     Map<String, Set<String>> reached = new TreeMap<>();
-    references.keySet().forEach(name -> reached.put(name, reach(references, name)));
+    references.forEach((name, others) -> reached.put(name, new TreeSet<>(others)));
+    for (String via : references.keySet()) {
+      for (Set<String> others : reached.values()) {
+        if (others.contains(via)) {
+          others.addAll(reached.get(via));
+        }
+      }
+    }
     return references.keySet().stream()
         .filter(name -> reached.get(name).contains(name))
         .map(
@@ -439,18 +444,5 @@ class ArchitectureTest {
                     .toString())
         .distinct()
         .toList();
-  }
-
-  private static Set<String> reach(Map<String, Set<String>> references, String from) {
-    Set<String> reached = new TreeSet<>();
-    Deque<String> open = new ArrayDeque<>(List.of(from));
-    while (!open.isEmpty()) {
-      for (String next : references.getOrDefault(open.pop(), Set.of())) {
-        if (reached.add(next)) {
-          open.push(next);
-        }
-      }
-    }
-    return reached;
   }
 }
