@@ -39,7 +39,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DynamicContainer;
 import org.junit.jupiter.api.Test;
@@ -75,7 +75,7 @@ public abstract class RedlockContract {
 
   final String resource = "resource-" + RESOURCES.incrementAndGet();
 
-  DeploymentUnderTest deployment;
+  @AutoClose DeploymentUnderTest deployment;
   Redlock alice;
   Redlock bob;
 
@@ -87,11 +87,6 @@ public abstract class RedlockContract {
     deployment = open();
     alice = deployment.connect(NODE_TIMEOUT);
     bob = deployment.connect(NODE_TIMEOUT);
-  }
-
-  @AfterEach
-  final void stop() {
-    deployment.close();
   }
 
   Lease acquire(Redlock client) throws InterruptedException {

@@ -16,7 +16,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DynamicTest;
@@ -34,18 +33,13 @@ class LaneOrderTest {
 
   @AutoClose private static final RedisServer server = RedisServer.start();
 
-  private LaneFixture fixture;
+  @AutoClose private LaneFixture fixture;
 
   @BeforeEach
   void connect() {
     server.command("FLUSHALL");
     server.founded();
     fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up();
-  }
-
-  @AfterEach
-  void disconnect() {
-    fixture.close();
   }
 
   @TestFactory
