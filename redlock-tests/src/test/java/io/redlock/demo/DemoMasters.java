@@ -16,16 +16,10 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 
 /** The five masters, called a to e, and the keys they hold, read without the clients. */
-final class DemoMasters implements AutoCloseable {
+record DemoMasters(RedisServers servers) implements AutoCloseable {
 
   static final int COUNT = 5;
   static final Duration MAX_TTL = Duration.ofSeconds(5);
-
-  private final RedisServers servers;
-
-  private DemoMasters(RedisServers servers) {
-    this.servers = servers;
-  }
 
   static DemoMasters start() {
     RedisServers servers = RedisServers.startBrandNew(COUNT);

@@ -14,15 +14,7 @@ import io.redlock.testkit.NodeModel.Reader;
 import org.jspecify.annotations.Nullable;
 
 /** The words in which a trace tells a person what happened. */
-final class ExplorerWords {
-
-  private final Scope scope;
-  private final Catalog catalog;
-
-  ExplorerWords(Scope scope, Catalog catalog) {
-    this.scope = scope;
-    this.catalog = catalog;
-  }
+record ExplorerWords(Scope scope, Catalog catalog) {
 
   static String name(int node) {
     return String.valueOf((char) ('a' + node));

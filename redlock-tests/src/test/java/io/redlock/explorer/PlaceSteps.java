@@ -13,20 +13,10 @@ import io.redlock.testkit.Requests;
 import org.jspecify.annotations.Nullable;
 
 /** The places of fair waiters in the queues of the nodes, as they know them. */
-final class PlaceSteps {
+record PlaceSteps(Scope scope, Catalog catalog, ExplorerRules rules) {
 
   /** Marks the withdrawal of a ticket, which nobody waits for. */
   private static final int WITHDRAW_TAG = -2;
-
-  private final Scope scope;
-  private final Catalog catalog;
-  private final ExplorerRules rules;
-
-  PlaceSteps(Scope scope, Catalog catalog, ExplorerRules rules) {
-    this.scope = scope;
-    this.catalog = catalog;
-    this.rules = rules;
-  }
 
   Ticket ticket(int attempt, long micros, long token) {
     return rules.ticket(scope.waiter(attempt), scope.isShared(attempt), micros, token);

@@ -17,7 +17,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 
 /** What users give to a lock service, and what is wrong with it now and then. */
-final class UserCode {
+record UserCode(SimProcess process, SimRandom random) {
 
   private static final int PERCENT = 5;
 
@@ -27,14 +27,6 @@ final class UserCode {
     EXCEPTION,
     ERROR,
     BLOCK
-  }
-
-  private final SimProcess process;
-  private final SimRandom random;
-
-  UserCode(SimProcess process, SimRandom random) {
-    this.process = process;
-    this.random = random;
   }
 
   /** Gives the lock service code that misbehaves. */

@@ -15,8 +15,11 @@ import org.HdrHistogram.Histogram;
 /**
  * Callers that lock and unlock without a pause, each in a thread of its own. A cycle that fails
  * ends the benchmark.
+ *
+ * @param masters process ids, for the counters
  */
-final class ClosedLoop implements Rounds.Measured<ClosedLoop.Run> {
+record ClosedLoop(List<Cycle> cycles, ThreadFactory threads, List<Long> masters)
+    implements Rounds.Measured<ClosedLoop.Run> {
 
   /** What came of one stretch of time. */
   record Run(long cycles, double seconds, Histogram micros, Counters used) {
@@ -43,19 +46,6 @@ final class ClosedLoop implements Rounds.Measured<ClosedLoop.Run> {
   }
 
   private static final long LONGEST_MICROS = 60_000_000;
-
-  private final List<Cycle> cycles;
-  private final ThreadFactory threads;
-  private final List<Long> masters;
-
-  /**
-   * @param masters process ids, for the counters
-   */
-  ClosedLoop(List<Cycle> cycles, ThreadFactory threads, List<Long> masters) {
-    this.cycles = cycles;
-    this.threads = threads;
-    this.masters = masters;
-  }
 
   @Override
   public Run run(Duration time) throws Exception {

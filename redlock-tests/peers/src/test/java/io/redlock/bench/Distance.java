@@ -13,13 +13,7 @@ import org.jspecify.annotations.Nullable;
  * The way to servers: direct, or through proxies that keep every byte for a while. The proxies are
  * in a process of their own, so their processor time is not the clients'.
  */
-final class Distance implements AutoCloseable {
-
-  private final JavaProgram.@Nullable Running proxies;
-
-  private Distance(JavaProgram.@Nullable Running proxies) {
-    this.proxies = proxies;
-  }
+record Distance(JavaProgram.@Nullable Running proxies) implements AutoCloseable {
 
   static Distance none() {
     return new Distance(null);

@@ -2,21 +2,16 @@ package io.redlock.chaos.client;
 
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
+import io.redlock.testbed.Unchecked;
 
 /**
  * Writes down when this process got no processor: a thread that only sleeps overslept. On a busy
  * machine that happens to anybody, and a call that was late for it is not to blame.
  */
-public final class Heartbeat implements AutoCloseable {
+public record Heartbeat(Thread thread) implements AutoCloseable {
 
   private static final long SLEEP_MILLIS = 20;
   private static final long OVERSLEPT_NANOS = 100_000_000;
-
-  private final Thread thread;
-
-  private Heartbeat(Thread thread) {
-    this.thread = thread;
-  }
 
   /** Beats until it is closed, or as long as the process lives. */
   public static Heartbeat start(String process, Journal journal) {
@@ -44,10 +39,6 @@ public final class Heartbeat implements AutoCloseable {
   @Override
   public void close() {
     thread.interrupt();
-    try {
-      thread.join();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Unchecked.call(() -> thread.join());
   }
 }

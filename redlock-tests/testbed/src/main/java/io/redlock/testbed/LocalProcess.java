@@ -8,17 +8,9 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** A server as a child of this JVM. */
-final class LocalProcess implements ServerProcess {
+record LocalProcess(Process process, Path file) implements ServerProcess {
 
   private static final int PATIENCE_SECONDS = 60;
-
-  private final Process process;
-  private final Path log;
-
-  private LocalProcess(Process process, Path log) {
-    this.process = process;
-    this.log = log;
-  }
 
   static LocalProcess launch(Path folder, Map<String, String> environment, List<String> command)
       throws IOException {
@@ -46,12 +38,8 @@ final class LocalProcess implements ServerProcess {
   @Override
   public void kill() {
     process.destroyForcibly();
-    try {
-      if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-        throw new IllegalStateException("process " + pid() + " survived SIGKILL");
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+    if (!Unchecked.call(() -> process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS))) {
+      throw new IllegalStateException("process " + pid() + " survived SIGKILL");
     }
   }
 
@@ -67,7 +55,7 @@ final class LocalProcess implements ServerProcess {
 
   @Override
   public String log() {
-    return Unchecked.call(() -> Files.readString(log));
+    return Unchecked.call(() -> Files.readString(file));
   }
 
   @Override
