@@ -87,7 +87,7 @@ final class Bed {
   }
 
   Bed(int size) {
-    this(size, Runnable::run, null, RetryStrategy.jitteredBackoff());
+    this(size, RetryStrategy.jitteredBackoff());
   }
 
   Bed(Quorum quorum) {
@@ -95,22 +95,14 @@ final class Bed {
   }
 
   Bed(int size, RetryStrategy retryStrategy) {
-    this(size, Runnable::run, null, retryStrategy);
+    this(Quorum.of(size), Runnable::run, null, retryStrategy);
   }
 
   Bed(int size, Executor callbackExecutor, @Nullable RedlockListener listener) {
-    this(size, callbackExecutor, listener, RetryStrategy.jitteredBackoff());
+    this(Quorum.of(size), callbackExecutor, listener, RetryStrategy.jitteredBackoff());
   }
 
   Bed(
-      int size,
-      Executor callbackExecutor,
-      @Nullable RedlockListener listener,
-      RetryStrategy retryStrategy) {
-    this(Quorum.of(size), callbackExecutor, listener, retryStrategy);
-  }
-
-  private Bed(
       Quorum quorum,
       Executor callbackExecutor,
       @Nullable RedlockListener listener,

@@ -10,6 +10,7 @@ import io.redlock.AcquireResult;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -32,7 +33,7 @@ class RetryPausesTest {
   private Bed thoughtful(long pauseMillis) {
     Bed thoughtful =
         new Bed(
-            3,
+            Quorum.of(3),
             callbacks::add,
             new RedlockListener() {},
             (failures, cause, random) -> {

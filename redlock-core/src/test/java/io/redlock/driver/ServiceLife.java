@@ -299,7 +299,7 @@ final class ServiceLife extends Scenes.Teller {
         };
     bed =
         new Bed(
-            Integer.parseInt(words.get(0)),
+            Quorum.of(Integer.parseInt(words.get(0))),
             executor,
             null,
             pauses < 0 ? RetryStrategy.jitteredBackoff() : strategy);
