@@ -36,8 +36,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -71,16 +71,8 @@ class ErrorClassesTest {
   private static final Duration CONNECT_TIMEOUT = Duration.ofMillis(500);
 
   private final AtomicInteger connects = new AtomicInteger();
-  private RedisServer server = RedisServer.start().founded();
-  private Redlock client;
-
-  @AfterEach
-  void stop() {
-    if (client != null) {
-      client.close();
-    }
-    server.close();
-  }
+  @AutoClose private RedisServer server = RedisServer.start().founded();
+  @AutoClose private Redlock client;
 
   private void connect() {
     connect(server.address());

@@ -30,8 +30,8 @@ import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -68,9 +68,9 @@ class DeniedCommandsTest {
   /** Without it a ticket that was left before stays until it runs out by itself. */
   private static final Set<String> NEEDED_TO_LEAVE = Set.of("ZREM");
 
-  private static RedisServer server;
-  private static Connection operator;
-  private static Connection user;
+  @AutoClose private static RedisServer server;
+  @AutoClose private static Connection operator;
+  @AutoClose private static Connection user;
 
   private final List<Scene> scenes = new ArrayList<>();
 
@@ -85,13 +85,6 @@ class DeniedCommandsTest {
     user = server.connect();
     command("ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all");
     RedisServer.command(user, "AUTH", "locks", "secret");
-  }
-
-  @AfterAll
-  static void stop() {
-    user.close();
-    operator.close();
-    server.close();
   }
 
   @AfterEach
