@@ -259,8 +259,12 @@ final class Catalog {
 
   private final int[] unsorted = new int[Scope.NODES];
   private final int[] sorted = new int[Scope.NODES];
-  private long low;
-  private long high;
+
+  /** The half of the state packed last that holds the time, what is used up, and the owners. */
+  long low;
+
+  /** The half of the state packed last that holds the nodes. */
+  long high;
 
   Catalog(Scope scope) {
     this.attempts = scope.attempts;
@@ -304,16 +308,6 @@ final class Catalog {
         addOrders(order, length + 1, alike);
       }
     }
-  }
-
-  /** The half of the state packed last that holds the time, what is used up, and the owners. */
-  long low() {
-    return low;
-  }
-
-  /** The half of the state packed last that holds the nodes. */
-  long high() {
-    return high;
   }
 
   /**

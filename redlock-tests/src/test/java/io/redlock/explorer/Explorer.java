@@ -42,8 +42,8 @@ final class Explorer extends Search<ExplorerWorld> {
   @Override
   void pack(ExplorerWorld state) {
     catalog.pack(state);
-    low = catalog.low();
-    high = catalog.high();
+    low = catalog.low;
+    high = catalog.high;
   }
 
   @Override

@@ -431,11 +431,6 @@ final class Scope {
     return isFair() && attempt > 0 && waiters[attempt] == waiters[attempt - 1];
   }
 
-  /** How many names there are. */
-  int names() {
-    return names;
-  }
-
   /** The names that an attempt is for. */
   int[] set(int attempt) {
     return sets.length == 0 ? ONE_NAME : sets[attempt];
@@ -468,7 +463,7 @@ final class Scope {
         heldAtFirst ? Cell.EMPTY.locked(Catalog.STRANGERS, endOfFirstMillis()) : Cell.EMPTY;
     long counter = countersAtFirst[node];
     Cell counting = counter == 0 ? first : first.counting(counter, Long.MAX_VALUE);
-    return Node.of(Collections.nCopies(names(), counting), 0, Node.OLD, isAheadAtFirst);
+    return Node.of(Collections.nCopies(names, counting), 0, Node.OLD, isAheadAtFirst);
   }
 
   private long endOfFirstMillis() {

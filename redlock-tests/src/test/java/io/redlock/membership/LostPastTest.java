@@ -76,16 +76,16 @@ class LostPastTest {
     REPLACED_BY_A_REPLICA_THAT_LAGGED(true) {
       @Override
       void strike(Scene scene, RedisServer promoted) {
-        scene.address().leadTo(promoted);
+        scene.address.leadTo(promoted);
       }
     },
     FAILED_OVER_AND_BACK(true) {
       @Override
       void strike(Scene scene, RedisServer promoted) {
-        scene.address().leadTo(promoted);
+        scene.address.leadTo(promoted);
         Scene.follow(scene.fragile(), promoted);
         Scene.promote(scene.fragile());
-        scene.address().leadTo(scene.fragile());
+        scene.address.leadTo(scene.fragile());
       }
     },
     FAILED_OVER_AND_BACK_UNSEEN(true) {
@@ -143,7 +143,7 @@ class LostPastTest {
   }
 
   private static void assertNobodyElseGetsIt(Fault fault, Duration ttl) throws Exception {
-    try (Scene scene = Scene.open(true)) {
+    try (Scene scene = new Scene(true, null)) {
       RedisServer prepared = fault.prepare(scene);
       scene.adopt(ttl);
       Redlock oldRival = scene.rival(ttl);
@@ -159,7 +159,7 @@ class LostPastTest {
   @ParameterizedTest
   @EnumSource
   void withoutTheGuardSomebodyElseGetsIt(Fault fault) throws InterruptedException {
-    try (Scene scene = Scene.open(false)) {
+    try (Scene scene = new Scene(false, null)) {
       Duration ttl = Duration.ofSeconds(20);
       RedisServer prepared = fault.prepare(scene);
       scene.adopt(ttl);
@@ -199,7 +199,7 @@ class LostPastTest {
 
   private static void assertAgeIsNotCountedFromAWrongClock(Duration ttl) throws Exception {
     ClockShim clock = ClockShim.create();
-    try (Scene scene = Scene.open(true, clock)) {
+    try (Scene scene = new Scene(true, clock)) {
       scene.adopt(ttl);
       Redlock oldRival = scene.rival(ttl);
       Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
@@ -219,18 +219,18 @@ class LostPastTest {
 
   private static void assertOneOtherOpinionIsNotEnough(Duration ttl) throws Exception {
     ClockShim clock = ClockShim.create();
-    try (Scene scene = Scene.open(true, clock)) {
+    try (Scene scene = new Scene(true, clock)) {
       scene.adopt(ttl);
       Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
       wrongAtFirst(scene, clock);
-      scene.third().requests().hold();
+      scene.third.requests().hold();
       Redlock rival = scene.anyRival(ttl);
       Await.until(
           "two clocks differ", () -> NodeView.reason(rival, 0).contains("ahead of the median"));
       long audits = scene.fragile().calls("time"); // one each, while nobody is granted anything
       Await.until("it is audited again", () -> scene.fragile().calls("time") > audits);
       clock.set(Duration.ZERO);
-      scene.third().requests().open();
+      scene.third.requests().open();
       assertNobodyGetsItWhileItIsHeld(lease, ttl, rival);
     }
   }
@@ -238,7 +238,7 @@ class LostPastTest {
   @Test
   void withoutTheGuardAWrongClockIsNoHelpEither() throws Exception {
     ClockShim clock = ClockShim.create();
-    try (Scene scene = Scene.open(false, clock)) {
+    try (Scene scene = new Scene(false, clock)) {
       Duration ttl = Duration.ofSeconds(20);
       scene.adopt(ttl);
       Lease lease = scene.leaseOfAnIsolatedHolder(ttl);

@@ -42,10 +42,17 @@ final class Scene implements AutoCloseable {
   private final List<RedisServer> servers = new ArrayList<>();
   private final List<GateProxy> gates = new ArrayList<>();
   private final List<Redlock> clients = new ArrayList<>();
-  private final GateProxy address;
-  private final GateProxy third;
 
-  private Scene(boolean guarded, @Nullable ClockShim clock) {
+  /** Where rivals find the fragile master. */
+  final GateProxy address;
+
+  /** The way of rivals to the third master. */
+  final GateProxy third;
+
+  /**
+   * @param clock by which the fragile master goes, if it can be set
+   */
+  Scene(boolean guarded, @Nullable ClockShim clock) {
     this.guarded = guarded;
     this.clock = clock;
     another();
@@ -75,23 +82,9 @@ final class Scene implements AutoCloseable {
     return new String[] {servers.get(0).address(), address.address(), third.address()};
   }
 
-  static Scene open(boolean guarded) {
-    return new Scene(guarded, null);
-  }
-
-  /** The fragile master goes by a clock that can be set. */
-  static Scene open(boolean guarded, ClockShim clock) {
-    return new Scene(guarded, clock);
-  }
-
   /** The master that will lose its data. */
   RedisServer fragile() {
     return servers.get(FRAGILE);
-  }
-
-  /** Where rivals find the fragile master. */
-  GateProxy address() {
-    return address;
   }
 
   /** One more server, stopped with the scene. */
@@ -142,11 +135,6 @@ final class Scene implements AutoCloseable {
   /** A client that reaches the first master and the fragile one, and the third perhaps later. */
   Redlock anyRival(Duration maxTtl) {
     return build(maxTtl, namesOfRivals());
-  }
-
-  /** The way of rivals to the third master. */
-  GateProxy third() {
-    return third;
   }
 
   private Redlock connect(Duration maxTtl, String... addresses) {

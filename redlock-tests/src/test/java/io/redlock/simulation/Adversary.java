@@ -29,10 +29,10 @@ final class Adversary {
 
   void maybeHold(SimConnection connection, NodeRequest request) {
     if (world.strikes(SimFault.HELD_REQUEST, random, plan.heldPerMillion, 1_000_000)) {
-      hold(connection.requests(), request, "request");
+      hold(connection.requests, request, "request");
     }
     if (world.strikes(SimFault.HELD_REPLY, random, plan.heldPerMillion, 1_000_000)) {
-      hold(connection.replies(), request, "reply");
+      hold(connection.replies, request, "reply");
     }
   }
 

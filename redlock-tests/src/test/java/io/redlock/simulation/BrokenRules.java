@@ -405,7 +405,7 @@ final class BrokenRules {
           return lanes.stream()
               .<LockNode>map(
                   lane ->
-                      (left & 1 << lane.index()) == 0
+                      (left & 1 << lane.index) == 0
                           ? lane
                           : Habits.takesForGranted().of(lane, process))
               .toList();

@@ -67,9 +67,9 @@ final class Campaign {
     steps += world.steps();
     simulatedNanos += world.nowNanos();
     Checker checker = world.checker;
-    heldNanos += checker.holds.all().stream().mapToLong(SimHold::heldNanos).sum();
+    heldNanos += checker.holds.all.stream().mapToLong(SimHold::heldNanos).sum();
     unfencedLosses += checker.unfencedLosses();
-    leases += checker.holds.all().size();
+    leases += checker.holds.all.size();
     reads += checker.waits.reads();
     served += checker.fair.served();
     queued += checker.fair.queued();

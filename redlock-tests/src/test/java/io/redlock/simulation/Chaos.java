@@ -470,7 +470,7 @@ final class Chaos {
     SimClient.Life life = client.life();
     if (life != null) {
       SimNode lane = life.lanes.get(random.nextInt(life.lanes.size()));
-      action.accept(lane.socket());
+      action.accept(lane.socket);
     }
   }
 

@@ -81,7 +81,7 @@ final class HoldChecks {
   private final Map<String, Long> lastAsked = new HashMap<>();
   private final Map<String, History> histories = new HashMap<>();
   private final List<History> contested = new ArrayList<>();
-  private final List<SimHold> all = new ArrayList<>();
+  final List<SimHold> all = new ArrayList<>();
   private final Map<String, SimHold> byOwner = new HashMap<>();
   private final List<SimHold> leading = new ArrayList<>();
   private long passed;
@@ -148,10 +148,6 @@ final class HoldChecks {
   /** How many leases were passed on to. */
   long passed() {
     return passed;
-  }
-
-  List<SimHold> all() {
-    return all;
   }
 
   /** Takes note of a new lease now, and of its end later. */

@@ -32,8 +32,8 @@ final class SimConnection implements Wire {
   private final SimSocket socket;
   private final Dialer.Reader line;
   private final SimProcess.Strand reader;
-  private final SimLink.Wire requests;
-  private final SimLink.Wire replies;
+  final SimLink.Wire requests;
+  final SimLink.Wire replies;
   private final ArrayDeque<SimCommand> unanswered = new ArrayDeque<>();
   private final List<SimCommand> buffer = new ArrayList<>();
   private final Order order;
@@ -67,14 +67,6 @@ final class SimConnection implements Wire {
   /** Which life of the server it leads to. */
   long incarnation() {
     return incarnation;
-  }
-
-  SimLink.Wire requests() {
-    return requests;
-  }
-
-  SimLink.Wire replies() {
-    return replies;
   }
 
   /** Whether the client has, or may get, something from it. */

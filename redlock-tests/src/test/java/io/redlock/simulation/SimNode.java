@@ -23,13 +23,13 @@ final class SimNode extends ForwardingNode {
   private static final long STALE_NANOS = 3_100 * SimPlan.MILLI; // and a tick
 
   private final LockNode lane;
-  private final SimSocket socket;
+  final SimSocket socket; // for its requests and wake-ups
   private final SimProcess process;
   private final SimWorld world;
   private final SimPlan plan;
   private final Checker checker;
   private final UnaryOperator<Scheduler> schedulers;
-  private final int index;
+  final int index;
   private int open;
   private boolean isClosed;
 
@@ -43,15 +43,6 @@ final class SimNode extends ForwardingNode {
     plan = world.plan;
     checker = world.checker;
     index = socket.server.index;
-  }
-
-  int index() {
-    return index;
-  }
-
-  /** The connection for its requests and wake-ups. */
-  SimSocket socket() {
-    return socket;
   }
 
   /** Requests that have not been answered. */

@@ -122,7 +122,7 @@ final class SimSocket implements Dialer {
     isClosed = true;
     SimConnection current = latest;
     if (current != null) {
-      current.requests().keepFirst(partOf(current.onTheWay()));
+      current.requests.keepFirst(partOf(current.onTheWay()));
       server.disconnected(current);
     }
   }

@@ -147,7 +147,7 @@ final class Simulation {
 
   private boolean isAtRest() {
     return clients.stream().allMatch(SimClient::isAtRest)
-        && checker.holds.all().stream().allMatch(hold -> hold.ends > 0 || hold.process.isDead());
+        && checker.holds.all.stream().allMatch(hold -> hold.ends > 0 || hold.process.isDead());
   }
 
   /** In so much time a release reaches every node. */
@@ -263,7 +263,7 @@ final class Simulation {
   /** Nothing is left over. */
   private void end() {
     world.runUntil(world.nowNanos() + 2 * plan.releaseLifeNanos());
-    for (SimHold hold : checker.holds.all()) {
+    for (SimHold hold : checker.holds.all) {
       if (hold.ends == 0 && !hold.process.isDead()) {
         violated(SimInvariant.I11, hold + " has not ended");
       }
