@@ -104,14 +104,20 @@ public record Resize(
   private List<Audited> joining(List<Audited> read, List<String> names, Known known) {
     List<String> present = Membership.some(names, quorum.present());
     List<BirthMark> presentMarks = presentMarks(read).toList();
-    List<MasterSet> shown =
-        presentMarks.stream().flatMap(mark -> mark.agreement().sets().stream()).toList();
-    boolean isLost = shown.stream().noneMatch(set -> set.isOf(present));
-    Predicate<MasterSet> isIts = set -> shown.contains(set) || isLost && set.isOf(present);
+    Predicate<BirthMark> isOfPresent =
+        mark -> mark.agreement().sets().stream().anyMatch(set -> set.isOf(present));
+    boolean isLost = presentMarks.stream().noneMatch(isOfPresent);
+    Set<MasterSet> ours = // if the set is lost, also those of its change, as joining masters show
+        marks(read, Node::mark)
+            .filter(mark -> presentMarks.contains(mark) || isLost && isOfPresent.test(mark))
+            .flatMap(mark -> mark.agreement().sets().stream())
+            .collect(Collectors.toSet());
     List<Audited> all = new ArrayList<>();
     for (Audited each : read) {
       BirthMark mark = each.node().mark();
-      if (!isJoining(each) || mark == null || mark.agreement().sets().stream().anyMatch(isIts)) {
+      if (!isJoining(each)
+          || mark == null
+          || mark.agreement().sets().stream().anyMatch(ours::contains)) {
         all.add(each);
         continue;
       }
