@@ -344,7 +344,7 @@ class MarkExplorerTest {
         change("one of 2 swapped, with leases", 3, range(1, 2), range(2, 3)).leases().mostFaults(1),
         change("one of 2 swapped, late writes", 3, range(1, 2), range(2, 3)).delays().mostFaults(1),
         twice("1 to 2 to 3", 3, range(3, 3)),
-        twice("1 to 2 to 1", 2, range(1, 1)).mostFaults(1),
+        twice("1 to 2 to 1", 2, range(1, 1)).mostFaults(1).agreed(),
         undone("1 to another, undone by a second operator", 2, range(1, 1), range(2, 2)),
         undone("1 to 2, undone by a second operator", 2, range(1, 1), range(1, 2)),
         undone("2 to 1, undone by a second operator", 2, range(1, 2), range(1, 1)));
@@ -361,6 +361,7 @@ class MarkExplorerTest {
         change(name, nodes, range(1, 1), range(2, 2))
             .operator(range(2, 2), last, Command.values())
             .client("moving on", range(2, 2), last, RULES)
+            .agreed("third")
             .commands(6);
     scope.clients.add(new MarkScope.Client("third", last, List.of(), RULES, true));
     return scope;
@@ -407,7 +408,6 @@ class MarkExplorerTest {
                 .client("after", range(1, 2), List.of(), LONGER)
                 .client("moving after", range(1, 2), list, LONGER)
                 .agreeing(range(1, 2), LONGER)
-                .agreed("new")
                 .commands(3)
                 .mostFaults(1)
                 .faults(Fault.EMPTIED),
@@ -416,6 +416,7 @@ class MarkExplorerTest {
                 .operator(range(1, 2), range(1, 3), Command.values())
                 .client("moving otherwise", range(1, 2), range(1, 3), RULES)
                 .client("new otherwise", range(1, 3))
+                .agreed() // either of both
                 .mostFaults(1)
                 .faults(Fault.EMPTIED)
                 .commands(4));

@@ -1,7 +1,6 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.ExplorerInvariant.Violated;
-import io.redlock.explorer.MarkScope.Adopting;
 import io.redlock.explorer.MarkScope.Agreeing;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Job;
@@ -285,7 +284,8 @@ final class MarkRules {
         }
         continue;
       }
-      if (!job.equals(new Resizing(Command.FINISH)) || its.kind() != Kind.VALID) {
+      boolean finishes = job instanceof Resizing resizing && resizing.command() == Command.FINISH;
+      if (!finishes || its.kind() != Kind.VALID) {
         continue;
       }
       BirthMark mark = its.parsed();
@@ -301,7 +301,8 @@ final class MarkRules {
 
   /** Returns what a command does next. */
   Next next(Operator its, Running running, List<MarkedNode> nodes) {
-    boolean replaces = running.job() instanceof Adopting adopting && !adopting.replaced().isEmpty();
+    Job job = Objects.requireNonNull(running.job());
+    boolean replaces = !job.word().replaced().isEmpty();
     List<MarkedNode> seen = replaces ? nodes : its.list().stream().map(nodes::get).toList();
     Stepped asked =
         new Stepped(
@@ -315,7 +316,6 @@ final class MarkRules {
       for (int node : its.list()) {
         audits.add(nodes.get(node).audit(node));
       }
-      Job job = Objects.requireNonNull(running.job());
       Map<String, MarkedNode> beside = new TreeMap<>();
       for (int node = 0; node < scope.nodes && replaces; node++) {
         if (!its.list().contains(node)) {

@@ -34,7 +34,6 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
@@ -72,6 +71,8 @@ class MarkScope {
   /** The beginning of the id of a set that an operator founds. */
   static final String DRAWN = "d";
 
+  static final Waiver NO_WORD = new Waiver(Set.of(), Map.of());
+
   final String name;
   final int nodes;
   final List<Client> clients = new ArrayList<>();
@@ -90,7 +91,7 @@ class MarkScope {
   boolean leases; // last while marks change
   boolean writesLate; // more than three seconds after the audit
   boolean isAnyConnected = true; // so that clients see a founding mark in time
-  final Set<String> agreed = new TreeSet<>(); // the clients that need a way out
+  Set<String> agreed = Set.of(); // the clients that need a way out
   private UnaryOperator<Sight> seeing = sight -> sight;
   private UnaryOperator<Next> doing = next -> next;
   private BiFunction<Integer, @Nullable NodeAudit, @Nullable NodeAudit> hearing =
@@ -146,26 +147,35 @@ class MarkScope {
     }
   }
 
-  /** What an operator may type. */
-  sealed interface Job {}
+  /** What an operator may type, with a word about masters. */
+  sealed interface Job {
+    Waiver word();
+
+    /** Returns the same with another word. */
+    Job with(Waiver other);
+  }
 
   /** A command of a change of masters. */
-  record Resizing(Command command) implements Job {}
+  record Resizing(Command command, Waiver word) implements Job {
+    @Override
+    public Job with(Waiver other) {
+      return new Resizing(command, other);
+    }
+  }
 
   /** The command that changes the terms of all clients to these. */
-  record Agreeing(TrustRules terms) implements Job {}
+  record Agreeing(TrustRules terms, Waiver word) implements Job {
+    @Override
+    public Job with(Waiver other) {
+      return new Agreeing(terms, other);
+    }
+  }
 
-  /**
-   * The command that founds a set under these terms.
-   *
-   * @param replaced the ids of sets that it names, by the node
-   * @param gone the nodes that are gone for good
-   */
-  record Adopting(TrustRules terms, boolean isNew, Map<String, String> replaced, Set<String> gone)
-      implements Job {
-
-    Adopting(TrustRules terms, boolean isNew) {
-      this(terms, isNew, Map.of(), Set.of());
+  /** The command that founds a set under these terms. */
+  record Adopting(TrustRules terms, boolean isNew, Waiver word) implements Job {
+    @Override
+    public Job with(Waiver other) {
+      return new Adopting(terms, isNew, other);
     }
   }
 
@@ -284,21 +294,22 @@ class MarkScope {
   }
 
   MarkScope operator(List<Integer> present, List<Integer> future, Command... allowed) {
-    List<Job> jobs = Stream.of(allowed).<Job>map(Resizing::new).toList();
+    List<Job> jobs =
+        Stream.of(allowed).<Job>map(command -> new Resizing(command, NO_WORD)).toList();
     operators.add(new Operator(present, future, jobs));
     return this;
   }
 
   /** An operator, who changes the terms of the clients of these masters. */
   MarkScope agreeing(List<Integer> list, TrustRules terms) {
-    operators.add(new Operator(list, List.of(), List.of(new Agreeing(terms))));
+    operators.add(new Operator(list, List.of(), List.of(new Agreeing(terms, NO_WORD))));
     agrees = true;
     return this;
   }
 
   /** An operator, who founds the set of these masters. */
   MarkScope adopting(List<Integer> list, TrustRules terms, boolean isNew) {
-    operators.add(new Operator(list, List.of(), List.of(new Adopting(terms, isNew))));
+    operators.add(new Operator(list, List.of(), List.of(new Adopting(terms, isNew, NO_WORD))));
     return this;
   }
 
@@ -308,7 +319,7 @@ class MarkScope {
 
   /** An operator, who founds the set of these masters and replaces marks of others. */
   MarkScope replacing(List<Integer> list, Map<String, String> others) {
-    Job job = new Adopting(RULES, false, others, Set.of());
+    Job job = new Adopting(RULES, false, new Waiver(Set.of(), others));
     operators.add(new Operator(list, List.of(), List.of(job)));
     return this;
   }
@@ -333,7 +344,7 @@ class MarkScope {
 
   /** Each of these clients needs a way out. */
   MarkScope agreed(String... names) {
-    agreed.addAll(List.of(names));
+    agreed = Set.of(names);
     return this;
   }
 
@@ -421,7 +432,8 @@ class MarkScope {
     before(present)
         .client("old", present)
         .client("moving", present, future, RULES)
-        .operator(present, future, allowed);
+        .operator(present, future, allowed)
+        .agreed("new");
     clients.add(new Client("new", future, List.of(), RULES, true));
     return this;
   }
@@ -578,21 +590,16 @@ class MarkScope {
 
   private Operation operation(Sight sight) {
     Quorum quorum = sight.operator.client.quorum();
+    Waiver word = sight.job.word();
     if (sight.job instanceof Resizing resizing) {
-      return new Resize(
-          resizing.command,
-          quorum,
-          RULES,
-          new Waiver(Set.of(), Map.of()),
-          "",
-          Agreement.newId(new SplittableRandom(0)));
+      String drawn = Agreement.newId(new SplittableRandom(0));
+      return new Resize(resizing.command, quorum, RULES, word, "", drawn);
     } else if (sight.job instanceof Agreeing agreeing) {
-      return new TermsChange(quorum, agreeing.terms, Set.of(), false);
+      return new TermsChange(quorum, agreeing.terms, word.gone(), false);
     }
     Adopting adopting = (Adopting) sight.job;
     String drawn = DRAWN + (operators.indexOf(sight.operator) + 1);
-    Waiver waiver = new Waiver(adopting.gone, adopting.replaced);
-    return new Founding(quorum, adopting.terms, adopting.isNew, waiver, drawn);
+    return new Founding(quorum, adopting.terms, adopting.isNew, word, drawn);
   }
 
   /** Returns the next step of a command on masters that answer, with good clocks. */

@@ -113,9 +113,9 @@ class MarkVariantsTest {
       TrustRules.of(true, Duration.ofSeconds(30), 0, 1_000_000, "");
   private static final MarkedNode OWN = member(PRESENT, range(1, 3));
   private static final MarkedNode OTHER = member("q", range(3, 5));
-  private static final Job COMMIT = new Resizing(Command.COMMIT);
-  private static final Job FINISH = new Resizing(Command.FINISH);
-  private static final Job ABORT = new Resizing(Command.ABORT);
+  private static final Job COMMIT = new Resizing(Command.COMMIT, MarkScope.NO_WORD);
+  private static final Job FINISH = new Resizing(Command.FINISH, MarkScope.NO_WORD);
+  private static final Job ABORT = new Resizing(Command.ABORT, MarkScope.NO_WORD);
   private static final String NO_RETURN = "-no-return-|";
 
   /** Takes what is shown for what is on disk. */

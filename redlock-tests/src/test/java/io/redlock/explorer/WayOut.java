@@ -16,6 +16,7 @@ import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.Operation;
 import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.jedis.membership.TrustRules;
+import io.redlock.jedis.membership.Waiver;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -47,12 +48,15 @@ final class WayOut {
               + "(?: (?:prepare|commit|finish|abort|--[a-z-]+ [\\w=,]+|m\\d+)\\b)*");
 
   private static final Pattern AGAIN = Pattern.compile("last redlock resize command again");
-  private static final Pattern WITHOUT = Pattern.compile("add --without (\\w+)");
+  private static final Pattern WITHOUT = // of a master that is alive, it would be a false word
+      Pattern.compile("(?<!stop it and )add --without (\\w+)");
+  private static final Pattern REPLACE = Pattern.compile("add --replace (\\w+)=(\\w+)");
   private static final Map<List<Object>, Typed> READ = new ConcurrentHashMap<>();
 
   private final MarkScope scope;
   private final MarkRules rules;
   private final Set<List<Object>> fine = new HashSet<>();
+  private final Set<List<Object>> ways = new HashSet<>(); // that were checked
   private final Map<At, Boolean> led = new HashMap<>();
   private String said = ""; // on the last way that did not lead out
 
@@ -69,6 +73,30 @@ final class WayOut {
     if (!scope.needsWayOut || fine.contains(seen)) {
       return;
     }
+    checkWays(world);
+    boolean isOfOneSet = // else one sees little of what another one left behind
+        scope.operators.stream().map(its -> Set.copyOf(its.client().present())).distinct().count()
+            == 1;
+    for (Typing typed : isOfOneSet ? commands(-1) : List.<Typing>of()) {
+      if (typed.job instanceof Adopting) {
+        continue;
+      }
+      if (!leads(world, typed, -1)) {
+        throw new Violated(ExplorerInvariant.I26, said);
+      }
+      if (typed.job instanceof Agreeing) { // nobody types it in most scopes
+        checkWays(run(world, typed).world);
+      }
+    }
+    fine.add(seen);
+  }
+
+  /** Checks that one command, or a second one after it, leads each client of the agreed set out. */
+  private void checkWays(MarkWorld world) {
+    List<Object> seen = List.of(world.nodes(), world.known());
+    if (ways.contains(seen)) {
+      return;
+    }
     MarkWorld quiet = clients(world);
     for (int client = -1; client < scope.clients.size(); client++) {
       int its = client;
@@ -78,19 +106,13 @@ final class WayOut {
               : scope.agreed.contains(scope.clients.get(client).name());
       if (isAgreed
           && !rules.isGood(quiet, client)
-          && commands(client).stream().noneMatch(typed -> leads(world, typed, its))) {
+          && !leadsAny(world, client)
+          && commands(-1).stream()
+              .noneMatch(typed -> leadsAny(clients(run(world, typed).world), its))) {
         throw new Violated(ExplorerInvariant.I26, quiet.nodes().toString());
       }
     }
-    boolean isOfOneSet = // else one sees little of what another one left behind
-        scope.operators.stream().map(its -> Set.copyOf(its.client().present())).distinct().count()
-            == 1;
-    for (Typing typed : isOfOneSet ? commands(-1) : List.<Typing>of()) {
-      if (!(typed.job instanceof Adopting) && !leads(world, typed, -1)) {
-        throw new Violated(ExplorerInvariant.I26, said);
-      }
-    }
-    fine.add(seen);
+    ways.add(seen);
   }
 
   /** Returns the state after all clients have heard of all nodes, until they write nothing. */
@@ -141,10 +163,10 @@ final class WayOut {
     for (Operator its : scope.operators) {
       if (!its.client().future().isEmpty()) {
         for (Command command : Command.values()) {
-          all.add(Typing.of(its.client(), new Resizing(command)));
+          all.add(Typing.of(its.client(), new Resizing(command, MarkScope.NO_WORD)));
         }
         Client present = new Client("", its.client().present(), List.of(), MarkScope.LONGER, false);
-        all.add(Typing.of(present, new Agreeing(MarkScope.LONGER)));
+        all.add(Typing.of(present, new Agreeing(MarkScope.LONGER, MarkScope.NO_WORD)));
       }
       for (Job job : its.allowed()) {
         if (job instanceof Agreeing) {
@@ -155,10 +177,14 @@ final class WayOut {
     for (int index = 0; index < scope.clients.size(); index++) {
       Client client = scope.clients.get(index);
       if (!client.quorum().isJoint() && (only < 0 || only == index)) {
-        all.add(Typing.of(client, new Adopting(client.rules(), false)));
+        all.add(Typing.of(client, new Adopting(client.rules(), false, MarkScope.NO_WORD)));
       }
     }
     return all;
+  }
+
+  private boolean leadsAny(MarkWorld world, int client) {
+    return commands(client).stream().anyMatch(typed -> leads(world, typed, client));
   }
 
   private boolean leads(MarkWorld world, Typing first, int client) {
@@ -196,7 +222,8 @@ final class WayOut {
   /** Returns true if some client is told what leads out. */
   private boolean isToldByClients(MarkWorld world, int client, Set<At> path) {
     for (int index = 0; index < scope.clients.size(); index++) {
-      Typing typed = Typing.of(scope.clients.get(index), new Resizing(Command.PREPARE));
+      Typing typed =
+          Typing.of(scope.clients.get(index), new Resizing(Command.PREPARE, MarkScope.NO_WORD));
       String told = String.join("; ", rules.look(index, world).reasons());
       List<Typing> advised = advised(Operation.Step.refuse(-1, told), typed, path);
       if (!advised.isEmpty() && lead(advised, world, client, path)) {
@@ -210,14 +237,16 @@ final class WayOut {
   private List<Typing> advised(Step end, Typing typed, Set<At> path) {
     List<Typing> all = new ArrayList<>();
     String message = end instanceof Step.Done done ? done.message() : end.toString();
-    if (typed.job instanceof Adopting its) {
-      Set<String> gone = new TreeSet<>(its.gone());
-      WITHOUT.matcher(message).results().forEach(advised -> gone.add(advised.group(1)));
-      if (gone.size() > its.gone().size()) {
-        return List.of(
-            new Typing(
-                typed.operator, new Adopting(its.terms(), its.isNew(), its.replaced(), gone)));
-      }
+    Set<String> gone = new TreeSet<>(typed.job.word().gone());
+    Map<String, String> replaced = new TreeMap<>(typed.job.word().replaced());
+    WITHOUT.matcher(message).results().forEach(advised -> gone.add(advised.group(1)));
+    REPLACE
+        .matcher(message)
+        .results()
+        .forEach(advised -> replaced.put(advised.group(1), advised.group(2)));
+    Waiver more = new Waiver(gone, replaced);
+    if (!more.equals(typed.job.word())) {
+      return List.of(new Typing(typed.operator, typed.job.with(more)));
     }
     if (AGAIN.matcher(message).find()) {
       path.stream()
@@ -245,7 +274,10 @@ final class WayOut {
         .map(Operator::client)
         .filter(its -> !its.future().isEmpty())
         .filter(its -> List.of(its.present(), its.future()).contains(client.present()))
-        .flatMap(its -> Stream.of(commands).map(each -> Typing.of(its, new Resizing(each))))
+        .flatMap(
+            its ->
+                Stream.of(commands)
+                    .map(each -> Typing.of(its, new Resizing(each, MarkScope.NO_WORD))))
         .toList();
   }
 
@@ -259,16 +291,15 @@ final class WayOut {
         READ.computeIfAbsent(List.of(line, environment), key -> Typed.of(line, environment));
     ParseResult read = typed.read();
     TrustRules terms = before.job instanceof Agreeing its ? its.terms() : by.rules();
+    Waiver word =
+        new Waiver(
+            Set.copyOf(read.matchedOptionValue("--without", List.of())),
+            read.matchedOptionValue("--replace", Map.of()));
     Job job =
         switch (read.commandSpec().name()) {
-          case "resize" -> new Resizing(read.matchedPositionalValue(0, Command.PREPARE));
-          case "agree" -> new Agreeing(terms);
-          default ->
-              new Adopting(
-                  terms,
-                  false,
-                  read.matchedOptionValue("--replace", Map.of()),
-                  Set.copyOf(read.matchedOptionValue("--without", List.of())));
+          case "resize" -> new Resizing(read.matchedPositionalValue(0, Command.PREPARE), word);
+          case "agree" -> new Agreeing(terms, word);
+          default -> new Adopting(terms, false, word);
         };
     List<Integer> present = listed(typed.settings().get("REDLOCK_NODES"));
     List<Integer> future = listed(typed.settings().getOrDefault("REDLOCK_MOVING_TO", ""));
