@@ -329,6 +329,7 @@ class MarkExplorerTest {
             change("1 to another, with leases", 2, range(1, 1), range(2, 2)).leases(),
             change("1 to 3", 3, range(1, 1), range(1, 3)),
             change("one of 2 swapped", 3, range(1, 2), range(2, 3)),
+            late(new MarkScope("one of 2 swapped and prepared, late writes", 3)),
             change("2 to 3", 3, range(1, 2), range(1, 3)));
     return Budget.part(all, 2);
   }
@@ -365,6 +366,26 @@ class MarkExplorerTest {
             .commands(6);
     scope.clients.add(new MarkScope.Client("third", last, List.of(), RULES, true));
     return scope;
+  }
+
+  /** A master of a change that is prepared was emptied before. */
+  private static MarkScope late(MarkScope scope) {
+    Agreement terms = terms(set(PRESENT, range(1, 2)), set(FUTURE, range(2, 3)));
+    return scope
+        .start(
+            List.of(
+                MarkedNode.of(Served.of(PRESENT, "p>f"), terms),
+                MarkedNode.EMPTY,
+                MarkedNode.of(Served.of("p>f"), terms)))
+        .client("old", range(1, 2))
+        .client("moving", range(1, 2), range(2, 3), RULES)
+        .client("new", range(2, 3))
+        .operator(range(1, 2), range(2, 3), Command.COMMIT, Command.FINISH)
+        .agreed("new")
+        .commands(2)
+        .mostFaults(1)
+        .faults(Fault.EMPTIED)
+        .delays();
   }
 
   /** An operator changes the terms, or begins another change, interrupted anywhere. */

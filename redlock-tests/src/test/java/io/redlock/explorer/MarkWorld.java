@@ -57,8 +57,8 @@ record MarkWorld(
   /**
    * A mark on its way, which arrives if the node is as it was.
    *
-   * @param before the nodes, as bits, whose founding mark is younger: they are no older than three
-   *     seconds while this is on its way
+   * @param before the nodes, as bits, whose founding mark is younger, and the operators that began
+   *     to wait later: no more than three seconds have passed while this is on its way
    */
   record Sent(int node, MarkedNode seen, MarkedNode mark, int before) {
     Sent(int node, MarkedNode seen, MarkedNode mark) {
@@ -227,7 +227,7 @@ record MarkWorld(
     return changed.isFounding() ? marked.younger(node) : marked;
   }
 
-  /** Returns the same state, in which what is on its way is older than the mark of a node. */
+  /** Returns the same state, in which what is on its way is older than a mark or a wait. */
   private MarkWorld younger(int node) {
     List<@Nullable Sent> older = new ArrayList<>(sent);
     older.replaceAll(each -> each == null ? null : each.before(node));
@@ -321,7 +321,7 @@ record MarkWorld(
     }
   }
 
-  /** Returns true if something may arrive yet that was sent before the mark of this node. */
+  /** Returns true if something may arrive yet that was sent before this mark or this wait. */
   private boolean isAnyBefore(int node) {
     return Stream.concat(
             running.stream().flatMap(each -> each.pending.stream()),
@@ -483,7 +483,8 @@ record MarkWorld(
       return;
     }
     if (now.since >= 0) {
-      if (!lease.hasEndedSince(Lease.WAITS + operator)) {
+      int wait = Lease.WAITS + operator;
+      if (!lease.hasEndedSince(wait) || !scope.writesLate && isAnyBefore(wait)) {
         return;
       }
       List<Running> after = with(running, operator, now.since(-1));
@@ -514,7 +515,8 @@ record MarkWorld(
       sink.found(
           () -> who + " begins to wait",
           running(operator, now.after(next.progress()).since(0), begun)
-              .leased(lease.waiting(operator)));
+              .leased(lease.waiting(operator))
+              .younger(Lease.WAITS + operator));
     }
   }
 
