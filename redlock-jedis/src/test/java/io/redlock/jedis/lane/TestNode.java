@@ -11,14 +11,14 @@ import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.args.Rawable;
 
 /** A master that answers audits as audit.lua does. */
-final class TestNode extends AuditedMaster {
+public final class TestNode extends AuditedMaster {
 
   static final long FIRST_SEEN_MILLIS = 1_700_000_000_000L;
   static final long ABSTENTION_MILLIS = Marks.ABSTENTION_MILLIS;
 
   boolean takesMarks = true;
 
-  TestNode() {
+  public TestNode() {
     super("run0", "repl0");
   }
 
@@ -41,7 +41,7 @@ final class TestNode extends AuditedMaster {
   }
 
   /** What it answers to an audit. */
-  List<byte[]> audited(List<String> command, long wallMicros) {
+  public List<byte[]> audited(List<String> command, long wallMicros) {
     List<String> arguments = command.subList(4, command.size()); // EVAL, script, 1, key
     if (arguments.size() > 1 && arguments.get(1).equals(birth) && takesMarks) {
       write(arguments.get(2), arguments.get(3), arguments.get(4), wallMicros / 1_000);
@@ -68,12 +68,12 @@ final class TestNode extends AuditedMaster {
     return List.of(texts).stream().map(TestNode::bytes).toList();
   }
 
-  static byte[] bytes(String text) {
+  public static byte[] bytes(String text) {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
   /** The words of a command as they go to the server. */
-  static List<String> words(CommandArguments command) {
+  public static List<String> words(CommandArguments command) {
     List<String> words = new ArrayList<>();
     for (Rawable each : command) {
       words.add(new String(each.getRaw(), StandardCharsets.UTF_8));
