@@ -33,6 +33,7 @@ import redis.clients.jedis.util.SafeEncoder;
 final class ProbedMasters implements ChangedMasters {
 
   private static final String OWNER = "redlock-resize";
+  private static final Answer<Boolean> ALL_RAISED = new Answer<>(true, null);
   private static final Pattern COUNTER = Pattern.compile("\\d{1,16}");
 
   private final Survey survey;
@@ -156,14 +157,17 @@ final class ProbedMasters implements ChangedMasters {
    */
   @Override
   public void carry(int from, int to, Consumer<String> warnings) {
-    ask(
-        from,
-        connection -> {
-          LockKeys.scan(connection, RequestEncoder.FENCE_PREFIX)
-              .map(keys -> raises(connection, keys, warnings))
-              .forEach(raises -> ask(to, target -> execute(target, raises)));
-          return true;
-        });
+    Answer<Boolean> raised =
+        ask(
+            from,
+            connection ->
+                LockKeys.scan(connection, RequestEncoder.FENCE_PREFIX)
+                    .map(keys -> raises(connection, keys, warnings))
+                    .map(raises -> survey.askOne(to, target -> execute(target, raises)))
+                    .filter(answer -> answer.value() == null)
+                    .findFirst()
+                    .orElse(ALL_RAISED));
+    given(to, raised);
   }
 
   private static List<NodeRequest> raises(
