@@ -8,10 +8,10 @@ import io.redlock.RetryStrategy.Cause;
 import io.redlock.WaitStatus;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.Decision;
+import io.redlock.protocol.Decision.Outcome;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.LookRound;
-import io.redlock.protocol.Turn;
-import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -523,7 +523,7 @@ final class AcquireCall extends LocalQueue.Waiter {
     }
 
     @Override
-    @Nullable Runnable report(Turn decision) {
+    @Nullable Runnable report(Decision decision) {
       if (decision.outcome() == Outcome.PROPOSED) {
         propose(asking, resources, decidedNanos, endNanos);
       }

@@ -1,8 +1,8 @@
 package io.redlock.driver;
 
 import io.redlock.Votes;
+import io.redlock.protocol.Decision;
 import io.redlock.protocol.Tenure;
-import io.redlock.protocol.Turn;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
@@ -47,7 +47,7 @@ abstract class Asker extends Agenda.Item {
     private boolean isTimedOut;
     long decidedNanos; // when it was decided, on the monotonic clock
 
-    private @Nullable Turn turn; // its decision
+    private @Nullable Decision decision;
     private @Nullable Throwable failure; // why it ends without
     private @Nullable Runnable report; // of what came of it; written by the owner's steps
 
@@ -64,12 +64,12 @@ abstract class Asker extends Agenda.Item {
     }
 
     /** Takes notice of the decision. Called under the owner's lock. */
-    void decided(Turn decision) {}
+    void decided(Decision decision) {}
 
     /**
      * Carries the decision out. Returns its report, which may run user code; null if there is none.
      */
-    abstract @Nullable Runnable report(Turn decision);
+    abstract @Nullable Runnable report(Decision decision);
 
     /** Ends it without a decision; returns the report of that. Done again if it throws. */
     abstract Runnable report(Throwable why);
@@ -94,7 +94,7 @@ abstract class Asker extends Agenda.Item {
     public final void onReply(int node, NodeReply reply) {
       boolean counts;
       synchronized (owner) {
-        counts = turn == null;
+        counts = decision == null;
         take(node, reply);
       }
       if (counts) {
@@ -103,7 +103,7 @@ abstract class Asker extends Agenda.Item {
     }
 
     private void take(int node, NodeReply reply) {
-      if (turn == null && replies[node] == null) {
+      if (decision == null && replies[node] == null) {
         replies[node] = reply;
         tookNanos[node] = owner.context.ticker.monotonicNanos() - startNanos;
       }
@@ -129,7 +129,7 @@ abstract class Asker extends Agenda.Item {
 
     /** Returns true if only what came of it is left to carry out. */
     private boolean hasEnded() {
-      return turn != null || failure != null;
+      return decision != null || failure != null;
     }
 
     /**
@@ -140,7 +140,7 @@ abstract class Asker extends Agenda.Item {
     boolean step(long nowNanos, long nowWallMicros) {
       try {
         if (hasEnded()) {
-          report = failure == null ? report(Objects.requireNonNull(turn)) : report(failure);
+          report = failure == null ? report(Objects.requireNonNull(decision)) : report(failure);
           return true;
         }
         if (isSent) {
@@ -192,11 +192,11 @@ abstract class Asker extends Agenda.Item {
           isTimedOut = true;
           owner.tenure.timedOut(tag);
         }
-        Turn decision = owner.tenure.decide(tag, nowNanos, nowWallMicros);
-        if (decision.outcome() != Turn.Outcome.NOTHING) {
+        Decision made = owner.tenure.decide(tag, nowNanos, nowWallMicros);
+        if (made.outcome() != Decision.Outcome.NOTHING) {
           decidedNanos = nowNanos;
-          turn = decision;
-          decided(decision);
+          decision = made;
+          decided(made);
         }
       }
     }

@@ -1,7 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.LeaseRequest;
-import io.redlock.protocol.Turn.Outcome;
+import io.redlock.protocol.Decision.Outcome;
 import io.redlock.spi.Quorum;
 
 /**

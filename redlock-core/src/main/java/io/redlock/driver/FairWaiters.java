@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -27,8 +28,8 @@ final class FairWaiters {
     if (client.get() == null) {
       client.compareAndSet(null, ids.get()); // which may block
     }
-    QueuePlace place =
-        new QueuePlace(client.get(), numbers.incrementAndGet(), waits, isShared); // Q8
+    String known = Objects.requireNonNull(client.get());
+    QueuePlace place = new QueuePlace(known, numbers.incrementAndGet(), waits, isShared); // Q8
     if (waits) {
       waiting.put(place.number(), call);
     }

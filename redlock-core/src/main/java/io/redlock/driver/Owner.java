@@ -8,6 +8,8 @@ import io.redlock.LeaseRequest;
 import io.redlock.ReleaseResult;
 import io.redlock.Votes;
 import io.redlock.protocol.Deadline;
+import io.redlock.protocol.Decision;
+import io.redlock.protocol.Decision.Outcome;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.protocol.LeaseTerms;
@@ -15,8 +17,6 @@ import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Due;
 import io.redlock.protocol.Tenure.Phase;
-import io.redlock.protocol.Turn;
-import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
@@ -553,7 +553,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     }
 
     @Override
-    void decided(Turn decision) {
+    void decided(Decision decision) {
       if (decision.outcome() == Outcome.EXPIRED) {
         ends(TOO_LATE);
       } else if (decision.outcome() == Outcome.REFUSED) {
@@ -562,7 +562,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     }
 
     @Override
-    Runnable report(Turn decision) {
+    Runnable report(Decision decision) {
       Votes votes = votes();
       return () ->
           finish(

@@ -1,6 +1,6 @@
 package io.redlock.protocol;
 
-import io.redlock.protocol.Turn.Outcome;
+import io.redlock.protocol.Decision.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;

@@ -1,7 +1,7 @@
 package io.redlock.protocol;
 
+import io.redlock.protocol.Decision.Outcome;
 import io.redlock.protocol.ExtendRound.Purpose;
-import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -132,13 +132,13 @@ public final class Tenure {
     return true;
   }
 
-  private Turn propose(AcquireRound round) {
+  private Decision propose(AcquireRound round) {
     phase = Phase.ACQUIRING;
     acquire = round;
     token = round.token();
     reported = Math.max(reported, rules.reported(round));
     longestTtlMillis = Math.max(longestTtlMillis, round.terms().ttlMillis());
-    return Turn.of(Outcome.PROPOSED);
+    return Decision.of(Outcome.PROPOSED);
   }
 
   /**
@@ -329,36 +329,36 @@ public final class Tenure {
    * Decides the acquire round under way, or this extend, by its answers and the time. Every node
    * was handed its request before.
    */
-  public Turn decide(int tag, long nowNanos, long nowWallMicros) {
+  public Decision decide(int tag, long nowNanos, long nowWallMicros) {
     if (tag > AcquireRound.MAX_ROUNDS) {
       return decideExtend(tag, nowNanos, nowWallMicros);
     }
     AcquireRound round = acquire;
     if (round == null) {
-      return Turn.of(Outcome.OVER);
+      return Decision.of(Outcome.OVER);
     }
     Outcome outcome = rules.decide(round, nowNanos, nowWallMicros);
     return switch (outcome) {
-      case NOTHING -> Turn.of(outcome);
+      case NOTHING -> Decision.of(outcome);
       case HELD -> held(round, nowNanos, nowWallMicros);
       case PROPOSED -> propose(round.next(nowNanos, nowWallMicros));
       case CONTENDED ->
           isUnlessHeld && round.rivals().mayBeSettledBy(quorum, round.pending())
-              ? Turn.of(Outcome.NOTHING)
+              ? Decision.of(Outcome.NOTHING)
               : failed(outcome, round);
       default -> failed(outcome, round);
     };
   }
 
-  private Turn held(AcquireRound round, long nowNanos, long nowWallMicros) {
-    Turn turn = new Turn(Outcome.HELD, round);
+  private Decision held(AcquireRound round, long nowNanos, long nowWallMicros) {
+    Decision decision = new Decision(Outcome.HELD, round);
     Deadline until = rules.heldUntil(round, nowNanos, nowWallMicros);
     lossTime = round.terms().lossTime(until);
     deadline = until;
     leaseToken = mayPass ? rules.firstToken(round) : token; // P2
     phase = Phase.HOLDING;
     acquire = null;
-    return turn;
+    return decision;
   }
 
   /**
@@ -382,16 +382,16 @@ public final class Tenure {
     return true;
   }
 
-  private Turn failed(Outcome outcome, AcquireRound round) {
-    Turn turn = new Turn(outcome, round);
+  private Decision failed(Outcome outcome, AcquireRound round) {
+    Decision decision = new Decision(outcome, round);
     end(isFair && !round.keepsPlace()); // A8
-    return turn;
+    return decision;
   }
 
-  private Turn decideExtend(int tag, long nowNanos, long nowWallMicros) {
+  private Decision decideExtend(int tag, long nowNanos, long nowWallMicros) {
     ExtendRound extend = extending(tag);
     if (extend == null) {
-      return Turn.of(Outcome.OVER);
+      return Decision.of(Outcome.OVER);
     }
     Deadline until = Objects.requireNonNull(deadline);
     Deadline loss = Objects.requireNonNull(lossTime);
@@ -408,7 +408,7 @@ public final class Tenure {
         over(extend, outcome, nowNanos);
       }
     }
-    return Turn.of(outcome);
+    return Decision.of(outcome);
   }
 
   /** Ends an extend that has not ended the lease, and plans what follows it. */

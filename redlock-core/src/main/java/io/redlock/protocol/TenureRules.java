@@ -53,7 +53,7 @@ public class TenureRules {
   }
 
   /** Returns what to do after an answer to a grant. */
-  protected Turn.Outcome decide(AcquireRound round, long nowNanos, long nowWallMicros) {
+  protected Decision.Outcome decide(AcquireRound round, long nowNanos, long nowWallMicros) {
     return round.decide(nowNanos, nowWallMicros);
   }
 
@@ -84,7 +84,7 @@ public class TenureRules {
    *
    * @param lossTime when the lease is lost if it is not extended
    */
-  protected Turn.Outcome decide(
+  protected Decision.Outcome decide(
       ExtendRound round, Deadline lossTime, long nowNanos, long nowWallMicros) {
     return round.decide(lossTime, nowNanos, nowWallMicros);
   }

@@ -3,8 +3,8 @@ package io.redlock.protocol;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.ReleaseResult;
+import io.redlock.protocol.Decision.Outcome;
 import io.redlock.protocol.ExtendRound.Purpose;
-import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
 import java.util.List;

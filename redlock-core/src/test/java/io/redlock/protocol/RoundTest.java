@@ -139,9 +139,9 @@ class RoundTest {
       if (round.highestSeen() > 0) {
         state.add("above " + round.highestSeen());
       }
-      Turn.Outcome decision = round.decide(now.nanos, now.wallMicros);
+      Decision.Outcome decision = round.decide(now.nanos, now.wallMicros);
       state.add(Told.word(decision));
-      if (decision == Turn.Outcome.HELD && round.firstToken(MOST) < round.token()) {
+      if (decision == Decision.Outcome.HELD && round.firstToken(MOST) < round.token()) {
         state.add("from T=" + round.firstToken(MOST) + " on");
       }
       if (round.wasGrantedAnywhere()) {

@@ -3,9 +3,9 @@ package io.redlock.protocol;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.protocol.Decision.Outcome;
 import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.protocol.Tenure.Due;
-import io.redlock.protocol.Turn.Outcome;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
@@ -275,16 +275,16 @@ class TenureTest {
 
     // What is told.
 
-    private void tell(Turn turn) {
-      AcquireRound attempted = turn.attempted();
-      if (turn.outcome() != Outcome.HELD && attempted != null) {
-        tell("failed " + Told.word(turn.outcome()));
+    private void tell(Decision decision) {
+      AcquireRound attempted = decision.attempted();
+      if (decision.outcome() != Outcome.HELD && attempted != null) {
+        tell("failed " + Told.word(decision.outcome()));
         tell(attempted.keepsPlace() ? "keeps its place" : "leaves its place");
         beginRelease();
       } else {
-        tell(Told.word(turn.outcome()));
+        tell(Told.word(decision.outcome()));
       }
-      tag = turn.outcome() == Outcome.PROPOSED ? tenure.round() : tag;
+      tag = decision.outcome() == Outcome.PROPOSED ? tenure.round() : tag;
     }
 
     private static String told(Grant grant) {

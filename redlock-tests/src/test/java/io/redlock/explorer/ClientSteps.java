@@ -8,6 +8,8 @@ import io.redlock.explorer.Catalog.Node;
 import io.redlock.explorer.Catalog.Place;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Ballot;
+import io.redlock.protocol.Decision;
+import io.redlock.protocol.Decision.Outcome;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.ExtendRound.Purpose;
 import io.redlock.protocol.ReleaseRound;
@@ -15,8 +17,6 @@ import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Due;
 import io.redlock.protocol.Tenure.Phase;
 import io.redlock.protocol.TenureState;
-import io.redlock.protocol.Turn;
-import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel;
 import java.util.ArrayList;
@@ -207,7 +207,7 @@ final class ClientSteps {
     return new Step(TenureState.of(tenure), Outcome.NOTHING, null, 0, 0, false);
   }
 
-  private Step step(Turn turn) {
+  private Step step(Decision turn) {
     if (turn.outcome() == Outcome.HELD && scope.isRenewed()) {
       AcquireRound round = Objects.requireNonNull(turn.attempted());
       tenure.renew(round.terms(), scope.heldUntil(), round.start().nanos());

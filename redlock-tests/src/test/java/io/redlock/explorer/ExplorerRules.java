@@ -1,9 +1,9 @@
 package io.redlock.explorer;
 
 import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.Decision.Outcome;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.TenureRules;
-import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeRequest.Ticket;
 
 /**

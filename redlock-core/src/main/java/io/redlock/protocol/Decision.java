@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * @param attempted the last round of an attempt that has ended; null if it goes on, and for an
  *     extend
  */
-public record Turn(Outcome outcome, @Nullable AcquireRound attempted) {
+public record Decision(Outcome outcome, @Nullable AcquireRound attempted) {
 
   /** The outcome of the round. */
   public enum Outcome {
@@ -37,10 +37,10 @@ public record Turn(Outcome outcome, @Nullable AcquireRound attempted) {
     /** It counts nothing, since the attempt or the lease had ended. */
     OVER;
 
-    private final Turn plain = new Turn(this, null);
+    private final Decision plain = new Decision(this, null);
   }
 
-  static Turn of(Outcome outcome) {
+  static Decision of(Outcome outcome) {
     return outcome.plain;
   }
 }
