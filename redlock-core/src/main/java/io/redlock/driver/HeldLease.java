@@ -345,7 +345,7 @@ final class HeldLease extends Owner.Held {
     }
   }
 
-  /** Adds a watcher, whatever those before it do. Returns the end, if that was told before. */
+  /** Adds a watcher; if an earlier one fails, it still hears of the end. Returns it if told. */
   private @Nullable LeaseEnd add(Consumer<LeaseEnd> code) {
     assert Thread.holdsLock(owner);
     Consumer<LeaseEnd> before = watcher;
