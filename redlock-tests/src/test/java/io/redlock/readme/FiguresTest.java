@@ -176,6 +176,7 @@ class FiguresTest {
     long names =
         1_000
             * LaneSettings.derive(NODE_TIMEOUT, null, MAX_TTL, SKEW, null, new ArrayList<>())
+                .encoder()
                 .retentionMillis()
             / 1_000;
     assertSays(

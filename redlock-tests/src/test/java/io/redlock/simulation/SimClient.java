@@ -108,21 +108,19 @@ final class SimClient {
       Peers peers = new Peers(known.stream().map(SimServer::toString).toList(), quorum);
       TrustRules rules =
           TrustRules.of(parts.guarded, maxTtl, plan.driftPartsPerMillion, plan.skewMicros, "");
-      RequestEncoder encoder = new RequestEncoder(plan.retentionMillis, plan.skewMicros);
       LaneSettings settings =
           new LaneSettings(
               plan.nodeTimeoutNanos,
               plan.silenceTimeoutNanos,
               plan.releaseLifeNanos(),
-              plan.retentionMillis,
-              plan.skewMicros);
+              plan.skewMicros,
+              new RequestEncoder(plan.retentionMillis, plan.skewMicros));
       for (SimServer server : known) {
         SimSocket socket = new SimSocket(server, links.get(server.index), process, random);
         LockNode lane =
             new NodeLane(
                 server.toString(),
                 parts.dialer.apply(socket),
-                encoder,
                 settings,
                 new NodeTrust(
                     server.toString(), lanes.size(), peers, rules, plan.driftPartsPerMillion),

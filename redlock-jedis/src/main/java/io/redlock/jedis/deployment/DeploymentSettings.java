@@ -161,9 +161,7 @@ public final class DeploymentSettings {
       NodeTrust trust =
           new NodeTrust(
               each.name(), lanes.size(), peers, survey.rules(), values.driftPartsPerMillion());
-      lanes.add(
-          NodeLane.of(
-              each.name(), each.pool(), each.ownsPool(), survey.encoder(), settings, trust));
+      lanes.add(NodeLane.of(each.name(), each.pool(), each.ownsPool(), settings, trust));
     }
     Redlock redlock = core.over(lanes, quorum).holder(holder()).build();
     awaitFirstContact(lanes, settings.nodeTimeoutNanos() * FIRST_CONTACT_NODE_TIMEOUTS);

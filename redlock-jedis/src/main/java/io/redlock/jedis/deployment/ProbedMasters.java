@@ -48,7 +48,7 @@ final class ProbedMasters implements ChangedMasters {
    */
   ProbedMasters(Survey survey, String keyPrefix, Set<String> saved) {
     this.survey = survey;
-    this.encoder = survey.encoder();
+    this.encoder = survey.settings().encoder();
     this.keyPrefix = keyPrefix;
     this.saved = saved;
   }

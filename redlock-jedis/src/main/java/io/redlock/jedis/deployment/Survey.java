@@ -12,7 +12,6 @@ import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.ReplyMapper;
-import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
@@ -95,10 +94,6 @@ public record Survey(
 
   List<String> names() {
     return masters.stream().map(Master::name).toList();
-  }
-
-  RequestEncoder encoder() {
-    return new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
   }
 
   // Questions.

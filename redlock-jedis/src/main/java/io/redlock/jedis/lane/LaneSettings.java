@@ -1,5 +1,6 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.spi.BackgroundLog;
 import io.redlock.text.Brief;
 import java.time.Duration;
@@ -9,21 +10,21 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings of a lane, derived from those of its lock service.
+ * The settings of all lanes of a lock service, derived from its own.
  *
  * @param nodeTimeoutNanos the time without an answer after which a node counts as silent
  * @param silenceTimeoutNanos the time without an answer after which a connection is given up
  * @param releaseLifeNanos the time after which an unsent release is pointless: all keys that it
  *     could delete have expired
- * @param retentionMillis how long a node keeps a counter after its last write
  * @param skewMicros the allowed difference between the clocks of two nodes
+ * @param encoder encodes a request once for all lanes
  */
 public record LaneSettings(
     long nodeTimeoutNanos,
     long silenceTimeoutNanos,
     long releaseLifeNanos,
-    long retentionMillis,
-    long skewMicros) {
+    long skewMicros,
+    RequestEncoder encoder) {
 
   /** The log for everything about a node; users configure it by this name. */
   static final BackgroundLog LOG = BackgroundLog.of("io.redlock.jedis.NodeLane");
@@ -79,12 +80,14 @@ public record LaneSettings(
     lane = within(least, lane, LONGEST_SILENCE_TIMEOUT);
     Duration ttl = bounded(maxTtl);
     Duration skew = bounded(clockSkew);
+    long skewMicros = TimeUnit.NANOSECONDS.toMicros(skew.toNanos());
+    long retentionMillis = retention(fenceRetention, ttl, skew, faults).toMillis();
     return new LaneSettings(
         node.toNanos(),
         lane.toNanos(),
         ttl.plus(skew).plus(MARGIN).toNanos(),
-        retention(fenceRetention, ttl, skew, faults).toMillis(),
-        TimeUnit.NANOSECONDS.toMicros(skew.toNanos()));
+        skewMicros,
+        new RequestEncoder(retentionMillis, skewMicros));
   }
 
   /**

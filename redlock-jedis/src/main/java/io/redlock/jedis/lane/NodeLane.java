@@ -2,7 +2,6 @@ package io.redlock.jedis.lane;
 
 import io.redlock.NodeStatus;
 import io.redlock.jedis.membership.NodeTrust;
-import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -29,7 +28,6 @@ public final class NodeLane implements LockNode {
 
   private final String name;
   private final Dialer dialer;
-  private final RequestEncoder encoder;
   private final LaneSettings settings;
   private final NodeTrust trust;
   private final RandomGenerator random;
@@ -44,15 +42,9 @@ public final class NodeLane implements LockNode {
    * @param random spreads the attempts to connect
    */
   public NodeLane(
-      String name,
-      Dialer dialer,
-      RequestEncoder encoder,
-      LaneSettings settings,
-      NodeTrust trust,
-      RandomGenerator random) {
+      String name, Dialer dialer, LaneSettings settings, NodeTrust trust, RandomGenerator random) {
     this.name = name;
     this.dialer = dialer;
-    this.encoder = encoder;
     this.settings = settings;
     this.trust = trust;
     this.random = random;
@@ -67,13 +59,11 @@ public final class NodeLane implements LockNode {
       String name,
       Pool<Connection> pool,
       boolean ownsPool,
-      RequestEncoder encoder,
       LaneSettings settings,
       NodeTrust trust) {
     return new NodeLane(
         name,
         new JedisDialer("redlock-lane-" + name, pool, ownsPool, settings),
-        encoder,
         settings,
         trust,
         () -> ThreadLocalRandom.current().nextLong());
@@ -90,7 +80,7 @@ public final class NodeLane implements LockNode {
         new LockedShell(
             name,
             dialer,
-            encoder,
+            settings.encoder(),
             ticker,
             scheduler,
             () -> stopping,

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Turns requests into script calls, once for all lanes of a lock service. Thread-safe. */
+/** Turns requests into script calls, once for all lanes that share it. Thread-safe. */
 public final class RequestEncoder {
 
   /** The beginning of the key of a counter; the lock key follows. */
@@ -20,7 +20,8 @@ public final class RequestEncoder {
   private static final Argument YES = Argument.of("1");
   private static final Argument BIRTH = Argument.of(BirthMark.KEY);
 
-  private final Argument retentionMillis;
+  private final long retentionMillis;
+  private final Argument retention;
   private final Argument skewMicros;
 
   /**
@@ -69,8 +70,14 @@ public final class RequestEncoder {
    * @param skewMicros how far the clocks of two nodes may differ
    */
   public RequestEncoder(long retentionMillis, long skewMicros) {
-    this.retentionMillis = Argument.of(retentionMillis);
+    this.retentionMillis = retentionMillis;
+    this.retention = Argument.of(retentionMillis);
     this.skewMicros = Argument.of(skewMicros);
+  }
+
+  /** Returns how long a node keeps a counter after its last write. */
+  public long retentionMillis() {
+    return retentionMillis;
   }
 
   /** Returns the script call for a request. */
@@ -137,7 +144,7 @@ public final class RequestEncoder {
       case "owner" -> Argument.of(request.owner());
       case "token" -> owner.tokenWord;
       case "ttl" -> ttl(request.ttlMillis());
-      case "retention" -> retentionMillis;
+      case "retention" -> retention;
       case "skew" -> skewMicros;
       case "reported" -> Argument.of(request.reported());
       case "sent" -> Argument.of(request.sentMicros());

@@ -18,6 +18,7 @@ import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.membership.Verdict;
+import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.scenes.Scenes;
 import io.redlock.settings.Setting;
 import io.redlock.spi.Quorum;
@@ -110,7 +111,8 @@ class DeploymentSettingsTest {
         new Survey(
             List.of(master("a", true), master("b", false)),
             Quorum.of(2),
-            new LaneSettings(0, Duration.ofMinutes(1).toNanos(), 0, 90_000, 0),
+            new LaneSettings(
+                0, Duration.ofMinutes(1).toNanos(), 0, 0, new RequestEncoder(90_000, 0)),
             Marks.rules(true),
             name -> master(name, true));
     private final ProbedMasters probed = new ProbedMasters(survey, "app:", Set.of("b"));
@@ -184,7 +186,11 @@ class DeploymentSettingsTest {
         TrustRules rules = survey.rules();
         List<Boolean> owned = survey.masters().stream().map(Survey.Master::ownsPool).toList();
         tell(survey.quorum() + " of " + survey.names() + ", owned: " + owned);
-        tell("silence " + times.silenceTimeout() + ", retention " + times.retentionMillis());
+        tell(
+            "silence "
+                + times.silenceTimeout()
+                + ", retention "
+                + times.encoder().retentionMillis());
         tell("ttl " + rules.maxTtlMillis() + " for " + rules.abstentionMillis());
         tell(rules.typed() + "others: " + survey.others().apply("127.0.0.1:9").name());
       }

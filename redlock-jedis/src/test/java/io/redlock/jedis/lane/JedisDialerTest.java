@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.redlock.NodeStatus;
 import io.redlock.jedis.connection.ConnectingThread;
-import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.KeptLog;
 import java.io.IOException;
@@ -446,14 +445,7 @@ class JedisDialerTest {
   @Test
   void laneOfAPoolConnectsThroughIt() throws Exception {
     FakeTime time = new FakeTime();
-    NodeLane lane =
-        NodeLane.of(
-            "n",
-            pool,
-            true,
-            new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
-            settings,
-            FakeNet.trust());
+    NodeLane lane = NodeLane.of("n", pool, true, settings, FakeNet.trust());
     assertEquals("n", lane.name());
     lane.start(time, time, status -> {});
     hangUp();

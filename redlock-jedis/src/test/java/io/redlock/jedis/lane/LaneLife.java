@@ -64,8 +64,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       new JedisConnectionException(new ConnectException("Connection refused"));
 
   private final LaneSettings settings = FakeNet.settings(Duration.ofMillis(NODE_TIMEOUT_MILLIS));
-  private final RequestEncoder encoder =
-      new RequestEncoder(settings.retentionMillis(), SKEW_MICROS);
+  private final RequestEncoder encoder = settings.encoder();
   private final NodeClock clock = new NodeClock();
   private final TestNode node = new TestNode();
   private final Queue<Runnable> effects = new ArrayDeque<>();

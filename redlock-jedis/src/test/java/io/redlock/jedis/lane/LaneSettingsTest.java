@@ -51,7 +51,7 @@ class LaneSettingsTest {
             + (", watch " + derived.watchNanos() / 1e6)
             + (", read " + derived.soTimeoutMillis())
             + (", release " + millis(derived.releaseLifeNanos()))
-            + (", retention " + derived.retentionMillis())
+            + (", retention " + derived.encoder().retentionMillis())
             + (", skew " + derived.skewMicros() / 1e3 + " ms"));
     return told;
   }

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.FakeNet.FakeWire;
-import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LockNode;
@@ -53,14 +52,7 @@ abstract class LaneStage implements LockNode.Observer {
 
   final FakeNet net = new FakeNet();
   final LaneSettings settings = FakeNet.settings(Duration.ofMillis(100));
-  final NodeLane lane =
-      new NodeLane(
-          "n",
-          net,
-          new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
-          settings,
-          FakeNet.trust(),
-          this::random);
+  final NodeLane lane = new NodeLane("n", net, settings, FakeNet.trust(), this::random);
   final Random random = new Random(17);
   final List<String> told = new CopyOnWriteArrayList<>();
   final AtomicReference<@Nullable Throwable> observerThrows = new AtomicReference<>();

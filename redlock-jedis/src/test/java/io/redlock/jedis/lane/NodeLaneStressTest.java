@@ -3,7 +3,6 @@ package io.redlock.jedis.lane;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeRequest.Grant;
@@ -186,8 +185,7 @@ class NodeLaneStressTest {
   private Net run(int hangUpOneIn) throws Exception {
     Net net = new Net(hangUpOneIn);
     LaneSettings settings = FakeNet.settings(Duration.ofSeconds(5));
-    RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    NodeLane lane = new NodeLane("n", net, encoder, settings, FakeNet.trust(), new Random(17));
+    NodeLane lane = new NodeLane("n", net, settings, FakeNet.trust(), new Random(17));
     try (Scheduler scheduler = new RealScheduler()) {
       lane.start(Ticker.system(), scheduler, status -> {});
       assertTrue(lane.awaitFirstAttempt(TimeUnit.SECONDS.toNanos(60)));

@@ -8,12 +8,15 @@ import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.FakeNet.FakeWire;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest.Grant;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** The shell of a lane: what it calls, in which order, holding no lock. */
@@ -89,6 +92,34 @@ class NodeLaneTest extends LaneStage {
     assertEquals(0, time.tasks());
     lane.close();
     assertEquals(1, net.closed);
+  }
+
+  @Test
+  void lanesOfAServiceEncodeARequestOnce() throws InterruptedException {
+    AtomicInteger reads = new AtomicInteger();
+    List<String> names =
+        new AbstractList<>() {
+          @Override
+          public String get(int index) {
+            reads.incrementAndGet();
+            return "a";
+          }
+
+          @Override
+          public int size() {
+            return 1;
+          }
+        };
+    up();
+    NodeLane other = new NodeLane("m", new FakeNet(), settings, FakeNet.trust(), random);
+    other.start(time, time, this);
+    Grant grant = new Grant(names, "owner", 18, TTL_MILLIS);
+    send(grant);
+    int once = reads.get();
+    other.send(grant, 5, new Answers());
+    assertEquals(once, reads.get());
+    other.stop();
+    close();
   }
 
   @Test

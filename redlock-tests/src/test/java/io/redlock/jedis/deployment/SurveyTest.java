@@ -9,6 +9,7 @@ import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.deployment.Survey.Answer;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.membership.TrustRules;
+import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.spi.Quorum;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
@@ -86,7 +87,7 @@ class SurveyTest {
   private static Survey survey(ConnectionPool pool, Duration timeout) {
     List<Survey.Master> masters = List.of(new Survey.Master("master", pool, true));
     TrustRules rules = TrustRules.observing(true, 0);
-    LaneSettings settings = new LaneSettings(0, timeout.toNanos(), 0, 0, 0);
+    LaneSettings settings = new LaneSettings(0, timeout.toNanos(), 0, 0, new RequestEncoder(0, 0));
     return new Survey(masters, Quorum.of(1), settings, rules, name -> masters.get(0));
   }
 

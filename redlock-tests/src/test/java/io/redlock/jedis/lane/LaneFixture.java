@@ -9,7 +9,6 @@ import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.membership.Peers;
 import io.redlock.jedis.membership.TrustRules;
-import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
@@ -60,12 +59,7 @@ public final class LaneFixture implements AutoCloseable {
     TrustRules rules = TrustRules.of(false, Duration.ofSeconds(30), 10_000, 2_000_000, "");
     Peers alone = new Peers(List.of(name), Quorum.of(1));
     return NodeLane.of(
-        name,
-        pool,
-        ownsPool,
-        new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
-        settings,
-        new NodeTrust(name, 0, alone, rules, 10_000));
+        name, pool, ownsPool, settings, new NodeTrust(name, 0, alone, rules, 10_000));
   }
 
   static LaneSettings settings(Duration nodeTimeout, Duration silenceTimeout) {

@@ -7,7 +7,6 @@ import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.membership.Peers;
 import io.redlock.jedis.membership.TrustRules;
-import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
@@ -30,9 +29,7 @@ public final class TestLanes {
     List<String> faults = new ArrayList<>();
     LaneSettings settings = LaneSettings.derive(nodeTimeout, null, maxTtl, skew, null, faults);
     assertEquals(List.of(), faults);
-    long skewMicros = settings.skewMicros();
-    RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    TrustRules rules = TrustRules.of(true, maxTtl, 10_000, skewMicros, "");
+    TrustRules rules = TrustRules.of(true, maxTtl, 10_000, settings.skewMicros(), "");
     List<NodeAddress> parsed = addresses.stream().map(LaneFixture::address).toList();
     List<String> names = parsed.stream().map(NodeAddress::name).toList();
     Peers peers = new Peers(names, Quorum.of(names.size()));
@@ -44,7 +41,6 @@ public final class TestLanes {
               address.name(),
               NodePools.open(address, config, "test", settings.silenceTimeout()),
               true,
-              encoder,
               settings,
               trust));
     }

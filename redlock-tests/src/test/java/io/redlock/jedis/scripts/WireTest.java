@@ -53,7 +53,7 @@ class WireTest {
             Duration.ofSeconds(2),
             null,
             faults);
-    RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
+    RequestEncoder encoder = settings.encoder();
     Ticket ticket = new Ticket("client", 7, TOKEN - 1, 4_000, false);
     Ticket reader = new Ticket("client", 7, TOKEN - 1, 4_000, true);
     for (NodeRequest request :
