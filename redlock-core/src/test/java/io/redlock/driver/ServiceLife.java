@@ -178,7 +178,6 @@ final class ServiceLife extends Scenes.Teller {
                   node.clockOffsetMicros(
                       FakeTime.START_WALL_MICROS + span(words.get(0)).toNanos() / 1_000));
       case "clock-forbidden" -> bed.time.whenRead(() -> Assertions.fail("the clock was read"));
-      case "pause-before-timer" -> bed.time.pauseBeforeScheduling(span(words.get(0)));
       case "throws" -> fail(words);
       case "no-timer" -> failTimer(words.isEmpty() ? 0 : Integer.parseInt(words.get(0)));
       case "free" -> free(words);

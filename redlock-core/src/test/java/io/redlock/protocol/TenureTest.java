@@ -64,7 +64,6 @@ class TenureTest {
     private boolean isUnlessHeld;
     private boolean isShared;
     private boolean mayPass;
-    private boolean isMemoryShort;
     private long nowNanos;
     private long aheadNanos; // of the wall clock
     private int tag;
@@ -94,7 +93,7 @@ class TenureTest {
     protected void perform(String command, String rest) {
       try {
         obey(command, rest);
-      } catch (NullPointerException | OutOfMemoryError e) {
+      } catch (NullPointerException e) {
         tell(e.getMessage());
       }
       TenureState before = TenureState.of(tenure);
@@ -112,7 +111,6 @@ class TenureTest {
         case "unless-held" -> isUnlessHeld = true;
         case "reader" -> isShared = true;
         case "passing" -> mayPass = true;
-        case "memory-is" -> isMemoryShort = rest.equals("short");
         case "at" -> nowNanos = Told.nanos(rest);
         case "wall-ahead" -> aheadNanos = Told.nanos(rest);
         case "begin" -> tell(begin(rest) ? "proposed" : "nothing");
@@ -363,9 +361,6 @@ class TenureTest {
     }
 
     private long randomNanos(long boundNanos) {
-      if (isMemoryShort) {
-        throw new OutOfMemoryError("out of memory");
-      }
       assertTrue(boundNanos > 0);
       return boundNanos - 1;
     }

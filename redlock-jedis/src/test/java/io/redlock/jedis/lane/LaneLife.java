@@ -224,7 +224,6 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
                       List.of(name), "owner", wallMicros(), TTL_MILLIS, wallMicros(), false)));
       case "release" ->
           asked.add(send("release " + name, new Release(List.of(name), "owner", wallMicros())));
-      case "take-back" -> grant(name).withdraw();
       case "withdraw" ->
           asked.add(send("withdraw " + name, new RemoveTicket(List.of(name), TICKET)));
       case "inspect" -> asked.add(send("inspect " + name, new Inspect(List.of(name), 17)));
