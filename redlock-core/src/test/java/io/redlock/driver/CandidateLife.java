@@ -58,15 +58,15 @@ final class CandidateLife extends Scenes.Teller {
               request -> request.getClass().getSimpleName().equals(rest) ? null : Bed.yes(request));
       case "answer" -> bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
       case "label" -> bed.ownerIds = () -> LABEL + "/" + "0f".repeat(16);
-      case "candidate" -> begin(rest.isEmpty() ? Bed.REQUEST : Bed.REQUEST.renewFor(span(rest)));
+      case "candidate" -> begin(rest.isEmpty() ? Bed.REQUEST : Bed.REQUEST.renewFor(ServiceLife.span(rest)));
       case "work" -> orders.add(order(rest));
       case "ignores-interrupt" -> ignoreInterrupt();
       case "resign" -> candidate.resign();
       case "close" -> candidate.close();
       case "close-service" -> bed.redlock.close();
-      case "pass" -> bed.time.pass(span(rest));
-      case "pass-checks" -> bed.time.passWithChecks(span(rest));
-      case "pause" -> bed.time.pause(span(rest));
+      case "pass" -> bed.time.pass(ServiceLife.span(rest));
+      case "pass-checks" -> bed.time.passWithChecks(ServiceLife.span(rest));
+      case "pause" -> bed.time.pause(ServiceLife.span(rest));
       case "short-of-memory" -> shortOfMemory();
       case "no-thread" -> factory = failingOnce();
       case "no-id" -> failNextId();
@@ -127,10 +127,6 @@ final class CandidateLife extends Scenes.Teller {
       case "heard?" -> "heard " + String.join(", ", bed.events);
       default -> throw new IllegalArgumentException(question);
     };
-  }
-
-  private static Duration span(String millis) {
-    return Duration.ofMillis(Long.parseLong(millis));
   }
 
   private void begin(LeaseRequest request) {

@@ -8,7 +8,7 @@ import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
-import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -49,18 +49,7 @@ final class LockLife extends Scenes.Teller {
   }
 
   private LeaseLock lock(String terms) {
-    LeaseRequest request = Bed.REQUEST;
-    for (String term : terms.split(", ")) {
-      String[] words = term.split(" ");
-      Duration span = Duration.ofMillis(words.length == 1 ? 0 : Long.parseLong(words[1]));
-      request =
-          switch (words[0]) {
-            case "renew" -> request.renewFor(span);
-            case "wait" -> request.waitUpTo(span);
-            case "ever" -> request;
-            default -> throw new IllegalArgumentException(term);
-          };
-    }
+    LeaseRequest request = ServiceLife.request(List.of(terms.split(" ")));
     return new ReentrantLease(bed.context, request, holds);
   }
 
@@ -99,19 +88,16 @@ final class LockLife extends Scenes.Teller {
   }
 
   /** Performs a command on another thread; returns when it waits, or has returned. */
-  private void begin(String command) throws InterruptedException {
+  private void begin(String command) {
     heardOfOther.set("");
     other =
-        new Thread(
+        Bed.begun(
             () -> {
               String[] words = command.split(" ", 2);
               String answer = use(words[0], words.length == 1 ? "" : words[1]);
               heardOfOther.set(answer + (Thread.interrupted() ? ", still interrupted" : ""));
-            });
-    other.start();
-    while (other.getState() != Thread.State.WAITING && other.isAlive()) {
-      Thread.sleep(1);
-    }
+            },
+            Thread.State.WAITING);
   }
 
   private String returned() throws InterruptedException {

@@ -308,7 +308,8 @@ final class ServiceLife extends Scenes.Teller {
     shown = 0;
   }
 
-  private static LeaseRequest request(List<String> words) {
+  /** Returns a request for orders/42, or for what these terms name. */
+  static LeaseRequest request(List<String> words) {
     LeaseRequest request = Bed.REQUEST;
     for (int word = 0; word < words.size(); word++) {
       String term = words.get(word);
@@ -316,9 +317,9 @@ final class ServiceLife extends Scenes.Teller {
       word += List.of("on", "all-of", "any-of", "ttl", "wait", "renew").contains(term) ? 1 : 0;
       request =
           switch (term) {
-            case "on" -> LeaseRequest.of(value, Bed.TTL);
-            case "all-of" -> LeaseRequest.ofAll(List.of(value.split(",")), Bed.TTL);
-            case "any-of" -> LeaseRequest.anyOf(permits(Integer.parseInt(value)), Bed.TTL);
+            case "on" -> LeaseRequest.of(name(value), Bed.TTL);
+            case "all-of" -> LeaseRequest.ofAll(names(value), Bed.TTL);
+            case "any-of" -> LeaseRequest.anyOf(names(value), Bed.TTL);
             case "ttl" -> LeaseRequest.of("orders/42", span(value));
             case "wait" -> request.waitUpTo(span(value));
             case "renew" -> request.renewFor(span(value));
@@ -330,6 +331,19 @@ final class ServiceLife extends Scenes.Teller {
           };
     }
     return request;
+  }
+
+  /** Returns a name, also for {@code 508*x}. */
+  static String name(String text) {
+    String[] words = text.split("\\*");
+    return words.length == 1
+        ? text.replace("blank", " \t").replace("empty", "")
+        : words[1].repeat(Integer.parseInt(words[0]));
+  }
+
+  /** Returns names, or as many as a number says. */
+  static List<String> names(String text) {
+    return text.matches("\\d+") ? permits(Integer.parseInt(text)) : List.of(text.split(","));
   }
 
   static List<String> permits(int count) {
@@ -478,7 +492,11 @@ final class ServiceLife extends Scenes.Teller {
     return request.getClass().getSimpleName().toLowerCase(Locale.ROOT);
   }
 
-  private static Duration span(String text) {
+  /** Returns a span in ms, in ns where that stands behind it, or as {@link Duration} has it. */
+  static Duration span(String text) {
+    if (text.startsWith("P")) {
+      return Duration.parse(text);
+    }
     return text.endsWith("ns")
         ? Duration.ofNanos(Long.parseLong(text.substring(0, text.length() - 2)))
         : Duration.ofMillis(Long.parseLong(text));

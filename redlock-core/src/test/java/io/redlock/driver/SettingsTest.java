@@ -8,7 +8,6 @@ import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.List;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -117,7 +116,7 @@ class SettingsTest {
     public List<String> act(String command, String rest) {
       List<String> problems =
           switch (command) {
-            case "request" -> settings.problems(request(rest));
+            case "request" -> settings.problems(ServiceLife.request(List.of(rest.split(" "))));
             case "nodes" -> problems(rest.split(" to "));
             case "builder" -> builder(rest).problems(List.of("a"), List.of());
             default -> throw new IllegalArgumentException(command);
@@ -125,45 +124,9 @@ class SettingsTest {
       return problems.isEmpty() ? List.of("sound") : problems;
     }
 
-    private static LeaseRequest request(String terms) {
-      LeaseRequest request = Bed.REQUEST;
-      for (String term : terms.split(", ")) {
-        String value = term.substring(term.indexOf(' ') + 1);
-        request =
-            switch (term.split(" ")[0]) {
-              case "of" -> of(name(value));
-              case "all-of" -> LeaseRequest.ofAll(names(value), Bed.TTL);
-              case "any-of" -> LeaseRequest.anyOf(names(value), Bed.TTL);
-              case "ttl" -> LeaseRequest.of("orders/42", Duration.parse(value));
-              case "wait" -> request.waitUpTo(Duration.parse(value));
-              case "renew" -> request.renewFor(Duration.parse(value));
-              case "fair" -> request.fair();
-              case "shared" -> request.shared();
-              case "unless-held" -> request.unlessHeld();
-              default -> throw new IllegalArgumentException(term);
-            };
-      }
-      return request;
-    }
-
-    /** Returns a name, also for {@code 508*x}. */
-    private static String name(String text) {
-      String[] words = text.split("\\*");
-      return words.length == 1
-          ? text.replace("blank", " \t").replace("empty", "")
-          : words[1].repeat(Integer.parseInt(words[0]));
-    }
-
-    /** Returns names, or as many as a number says. */
-    private static List<String> names(String text) {
-      return text.matches("\\d+")
-          ? IntStream.range(0, Integer.parseInt(text)).mapToObj(number -> "n" + number).toList()
-          : List.of(text.split(","));
-    }
-
     private static List<String> problems(String... sets) {
-      List<String> future = sets.length == 1 ? List.of() : names(sets[1]);
-      return new RedlockBuilder().problems(names(sets[0]), future);
+      List<String> future = sets.length == 1 ? List.of() : ServiceLife.names(sets[1]);
+      return new RedlockBuilder().problems(ServiceLife.names(sets[0]), future);
     }
 
     private static RedlockBuilder builder(String values) {
@@ -177,7 +140,7 @@ class SettingsTest {
           case "driftPerSecond" -> builder.driftPerSecond(Duration.parse(value));
           case "lossMargin" -> builder.lossMargin(Duration.parse(value));
           case "minValidity" -> builder.minValidity(Duration.parse(value));
-          case "holder" -> builder.holder(name(value));
+          case "holder" -> builder.holder(ServiceLife.name(value));
           case "keyPrefix" -> builder.keyPrefix(value);
           default -> throw new IllegalArgumentException(each);
         }
