@@ -88,16 +88,19 @@ final class LockLife extends Scenes.Teller {
   }
 
   /** Performs a command on another thread; returns when it waits, or has returned. */
-  private void begin(String command) {
+  private void begin(String command) throws InterruptedException {
     heardOfOther.set("");
     other =
-        Bed.begun(
+        new Thread(
             () -> {
               String[] words = command.split(" ", 2);
               String answer = use(words[0], words.length == 1 ? "" : words[1]);
               heardOfOther.set(answer + (Thread.interrupted() ? ", still interrupted" : ""));
-            },
-            Thread.State.WAITING);
+            });
+    other.start();
+    while (other.getState() != Thread.State.WAITING && other.isAlive()) {
+      Thread.sleep(1);
+    }
   }
 
   private String returned() throws InterruptedException {

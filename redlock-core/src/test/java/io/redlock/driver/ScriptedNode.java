@@ -98,7 +98,7 @@ final class ScriptedNode implements LockNode {
   private @Nullable Error nextFailure;
   private OptionalLong offsetMicros = OptionalLong.empty();
   private Observer observer = status -> {};
-  private NodeStatus.State state = NodeStatus.State.UP;
+  private NodeStatus status;
 
   /**
    * @param journal receives every request, with those of the other nodes
@@ -106,6 +106,7 @@ final class ScriptedNode implements LockNode {
   ScriptedNode(String name, List<String> journal) {
     this.name = name;
     this.journal = journal;
+    this.status = new StatusOfNode(name, NodeStatus.State.UP, Duration.ZERO, "");
   }
 
   /** Sets how to answer at once; null keeps a request open. */
@@ -134,8 +135,10 @@ final class ScriptedNode implements LockNode {
             call -> call.handler instanceof Asker.Round round && Thread.holdsLock(round.owner));
   }
 
-  void becomes(NodeStatus.State state) {
-    observer.onStateChange(new StatusOfNode(name, state, Duration.ZERO, ""));
+  /** Reports this state; with a reason, a node that is up grants nothing. */
+  void becomes(NodeStatus.State state, String reason) {
+    status = new StatusOfNode(name, state, Duration.ZERO, reason);
+    observer.onStateChange(status);
   }
 
   void isReset() {
@@ -230,12 +233,7 @@ final class ScriptedNode implements LockNode {
 
   @Override
   public NodeStatus status() {
-    return new StatusOfNode(name, state, Duration.ZERO, "");
-  }
-
-  /** Sets the state that it reports. */
-  void state(NodeStatus.State state) {
-    this.state = state;
+    return status;
   }
 
   /** Breaks the contract: leaves open requests unanswered when it is closed. */

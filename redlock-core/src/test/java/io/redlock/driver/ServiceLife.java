@@ -151,7 +151,10 @@ final class ServiceLife extends Scenes.Teller {
       case "hold" -> nodes(words).forEach(ScriptedNode::holdSends);
       case "busy", "idle" -> bed.nodes.forEach(node -> node.isBusy = command.equals("busy"));
       case "defect" -> nodes(words).forEach(node -> node.failsNext(new Error("a defect")));
-      case "state" -> state(nodes(words).get(0), NodeStatus.State.valueOf(words.get(1)));
+      case "state" -> {
+        String reason = String.join(" ", words.subList(2, words.size()));
+        nodes(words).get(0).becomes(NodeStatus.State.valueOf(words.get(1)), reason);
+      }
       case "reset" -> nodes(words).forEach(ScriptedNode::isReset);
       case "wake" -> nodes(words).forEach(node -> node.wakes(1));
       case "listening" -> nodes(words).forEach(ScriptedNode::listens);
@@ -623,11 +626,6 @@ final class ServiceLife extends Scenes.Teller {
         Assertions.assertThrows(
             Throwable.class, () -> perform(words.get(0), words.subList(1, words.size())));
     tellInOrder(text(failure));
-  }
-
-  private static void state(ScriptedNode node, NodeStatus.State state) {
-    node.state(state);
-    node.becomes(state);
   }
 
   /** Shows the nodes whose last request was withdrawn. */
