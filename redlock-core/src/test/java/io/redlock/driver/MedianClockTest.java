@@ -14,7 +14,10 @@ class MedianClockTest {
 
   private static final long EPOCH_MICROS = 1_800_000_000_000_000L;
 
+  private static final long SKEW_MICROS = 2_000_000;
+
   private final FakeTime time = new FakeTime();
+  private final MedianClock tokens = new MedianClock(List.of(), Quorum.of(0), time, SKEW_MICROS);
 
   private static MedianClock clock(FakeTime time, int size, long... offsetsMicros) {
     List<LockNode> nodes = new ArrayList<>();
@@ -69,5 +72,50 @@ class MedianClockTest {
     time.stepWall(Duration.ofHours(-1));
     time.passMillis(7);
     assertEquals(before + 7_000, clock.micros());
+  }
+
+  // Tokens.
+
+  @Test
+  void tokenIsTheClock() {
+    assertEquals(time.wallMicros(), tokens.nextToken());
+    time.passMillis(5);
+    assertEquals(time.wallMicros(), tokens.nextToken());
+  }
+
+  @Test
+  void tokensOfOneInstantRise() {
+    long first = tokens.nextToken();
+    assertEquals(first + 1, tokens.nextToken());
+    assertEquals(first + 2, tokens.nextToken());
+  }
+
+  @Test
+  void tokensRiseUpToWhatNodesMayAccept() {
+    long first = tokens.nextToken();
+    time.stepWall(Duration.ofNanos(-SKEW_MICROS * 1_000));
+    assertEquals(
+        time.wallMicros(), tokens.nextToken(), "nodes would refuse one that is further ahead");
+    time.stepWall(Duration.ofNanos(SKEW_MICROS * 1_000));
+    assertEquals(first, tokens.nextToken());
+    time.stepWall(Duration.ofNanos(-SKEW_MICROS * 1_000 + 1_000));
+    assertEquals(first + 1, tokens.nextToken());
+  }
+
+  @Test
+  void tokensRiseWhileTheClockGoesBackWithinTheSkew() {
+    long first = tokens.nextToken();
+    time.stepWall(Duration.ofMillis(-1_500));
+    assertEquals(first + 1, tokens.nextToken());
+  }
+
+  @Test
+  void clockThatWasFarAheadDoesNotSpoilLaterTokens() {
+    time.stepWall(Duration.ofHours(1));
+    tokens.nextToken();
+    time.stepWall(Duration.ofHours(-1));
+    assertEquals(
+        time.wallMicros(), tokens.nextToken(), "nodes would refuse a token an hour ahead of them");
+    assertEquals(time.wallMicros() + 1, tokens.nextToken());
   }
 }
