@@ -122,38 +122,6 @@ class AcquireCallTest {
     bed.assertNothingIsLeft("a suspension");
   }
 
-  @Test
-  void leaseIsRenewedOnceItsFutureIsDone() {
-    List<Runnable> callbacks = new ArrayList<>();
-    Bed late = new Bed(3, callbacks::add, null);
-    late.script(Bed::yes);
-    CompletableFuture<AcquireResult> taken = late.redlock.acquireAsync(RENEWED);
-    late.time.passMillis(8_000);
-    assertEquals(0, late.asked(NodeRequest.Extend.class));
-    callbacks.get(0).run();
-    assertEquals(3, late.asked(NodeRequest.Extend.class));
-    assertTrue(lease(taken).isValid());
-    CompletableFuture<AcquireResult> tooLate =
-        late.redlock.acquireAsync(LeaseRequest.of("other", Bed.TTL).renewFor(Bed.TTL));
-    int callback = callbacks.size() - 1;
-    late.time.pass(Bed.TTL);
-    callbacks.get(callback).run();
-    assertEquals(Outcome.TOO_SLOW, Bed.now(tooLate).outcome());
-  }
-
-  @Test
-  void leaseThatIsCancelledBeforeItsFutureIsDoneIsGivenUp() {
-    List<Runnable> callbacks = new ArrayList<>();
-    Bed late = new Bed(3, callbacks::add, null);
-    late.script(Bed::yes);
-    late.redlock.acquireAsync(RENEWED).cancel(false);
-    for (int index = 0; index < callbacks.size(); index++) {
-      callbacks.get(index).run();
-    }
-    assertEquals(List.of("given up"), late.events);
-    assertEquals("abc", late.releasedOn());
-  }
-
   /** Lets the source of owner ids fail for one call. */
   private CompletableFuture<AcquireResult> callWithout(String how, LeaseRequest request) {
     Supplier<String> usual = bed.ownerIds;

@@ -22,11 +22,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a lease does, where {@link ServiceScenesTest} does not show it. */
 class HeldLeaseTest {
@@ -114,38 +112,6 @@ class HeldLeaseTest {
   }
 
   @ParameterizedTest
-  @ValueSource(longs = {9, 60, 3_600})
-  void afterAPauseTheVeryFirstLookTellsTheTruth(long seconds) {
-    List<Consumer<HeldLease>> looks =
-        List.of(
-            held -> assertFalse(held.isValid()),
-            held -> assertEquals(Duration.ZERO, held.remaining()),
-            held -> assertThrows(LeaseLostException.class, () -> held.ensureValid(Duration.ZERO)),
-            held ->
-                assertEquals(
-                    ExtendResult.Outcome.LOST, Bed.now(held.extendAsync(Bed.TTL)).outcome()),
-            held -> Bed.now(held.releaseAsync()));
-    for (Consumer<HeldLease> look : looks) {
-      for (boolean suspended : new boolean[] {false, true}) {
-        Bed other = new Bed(3);
-        HeldLease held = other.lease();
-        List<LeaseEnd> told = new ArrayList<>();
-        held.ended().thenAccept(told::add);
-        if (suspended) {
-          other.time.stepWall(Duration.ofSeconds(seconds));
-        } else {
-          other.time.pause(Duration.ofSeconds(seconds));
-        }
-        look.accept(held);
-        assertEquals(0, other.asked(Extend.class));
-        other.time.pass(COARSE_TICK);
-        assertEquals(1, told.size());
-        assertEquals(Cause.EXPIRED, told.get(0).cause());
-      }
-    }
-  }
-
-  @ParameterizedTest
   @CsvSource({"false, 0, REFUSED", "true, 12, EXPIRED"})
   void extendThatLosesTheLeaseEndsItThoughNoMemoryTellsWhy(
       boolean isHeld, long seconds, Cause cause) {
@@ -228,37 +194,6 @@ class HeldLeaseTest {
   }
 
   @Test
-  void listenerHearsForHowLongALeaseWasHeld() {
-    List<Duration> held = new ArrayList<>();
-    List<Duration> took = new ArrayList<>();
-    Bed other =
-        new Bed(
-            3,
-            Runnable::run,
-            new RedlockListener() {
-              @Override
-              public void onEnd(Lease lease, LeaseEnd end, Duration span) {
-                held.add(span);
-              }
-
-              @Override
-              public void onExtend(Lease lease, ExtendResult result, Duration span) {
-                took.add(span);
-              }
-            });
-    HeldLease theirs = other.lease();
-    other.time.passMillis(1_234);
-    other.script(request -> null);
-    CompletableFuture<ExtendResult> extension = theirs.extendAsync(Bed.TTL);
-    other.time.passMillis(7);
-    other.nodes.forEach(node -> node.answer(Extend.class, NodeReply.EXTENDED));
-    assertEquals(ExtendResult.Outcome.EXTENDED, Bed.now(extension).outcome());
-    theirs.close();
-    assertEquals(List.of(Duration.ofMillis(7)), took);
-    assertEquals(List.of(Duration.ofMillis(1_241)), held);
-  }
-
-  @Test
   void blockingCallsReturnWhatTheNodesSay() throws InterruptedException {
     assertEquals(ExtendResult.Outcome.EXTENDED, lease.extend(Bed.TTL).outcome());
     assertEquals(ReleaseResult.RELEASED, lease.release());
@@ -277,26 +212,6 @@ class HeldLeaseTest {
     other.time.pass(VALIDITY);
     assertTrue(lost.loss(ReleaseResult.RELEASED).isPresent());
     assertThrows(LeaseLostException.class, () -> lost.throwIfLost(null));
-  }
-
-  @Test
-  void onlyTheFirstEndOfALeaseMovesTheLine() {
-    LeaseRequest patient = Bed.REQUEST.waitUpTo(Duration.ofMinutes(1));
-    LeaseEnd how = new LeaseEnd(Cause.CLOSED, "for a test");
-    List<Consumer<HeldLease>> ways = List.of(HeldLease::close, held -> held.owner.lose(how));
-    for (Consumer<HeldLease> first : ways) {
-      for (Consumer<HeldLease> again : ways) {
-        Bed other = new Bed(3);
-        HeldLease held = other.lease(patient);
-        CompletableFuture<AcquireResult> next = other.redlock.acquireAsync(patient);
-        CompletableFuture<AcquireResult> last = other.redlock.acquireAsync(patient);
-        assertFalse(next.isDone());
-        first.accept(held);
-        assertTrue(Bed.now(next).lease().orElseThrow().isValid());
-        again.accept(held);
-        assertFalse(last.isDone(), "the next lease is in its way");
-      }
-    }
   }
 
   @Test

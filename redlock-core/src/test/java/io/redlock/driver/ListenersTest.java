@@ -13,6 +13,8 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.scenes.KeptLog;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest.Extend;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -51,12 +53,12 @@ class ListenersTest {
 
     @Override
     public void onExtend(Lease lease, ExtendResult result, Duration took) {
-      events.add(name + " extended");
+      events.add(name + " extended in " + took.toMillis() + " ms");
     }
 
     @Override
     public void onEnd(Lease lease, LeaseEnd end, Duration held) {
-      events.add(name + " " + end.cause());
+      events.add(name + " " + end.cause() + " after " + held.toMillis() + " ms");
     }
 
     @Override
@@ -101,16 +103,20 @@ class ListenersTest {
     String thread = Thread.currentThread().getName();
     HeldLease first = bed.lease();
     HeldLease second = bed.lease(LeaseRequest.of("other", Bed.TTL));
-    Bed.now(first.extendAsync(Bed.TTL));
+    bed.script(request -> null);
+    first.extendAsync(Bed.TTL);
+    bed.time.passMillis(7);
+    bed.nodes.forEach(node -> node.answer(Extend.class, NodeReply.EXTENDED));
     second.close();
+    bed.time.passMillis(5);
     first.close();
     assertEquals(
         List.of(
             "call 1 from " + thread + " ACQUIRED",
             "call 2 from " + thread + " ACQUIRED",
-            "call 1 from " + thread + " extended",
-            "call 2 from " + thread + " RELEASED",
-            "call 1 from " + thread + " RELEASED"),
+            "call 1 from " + thread + " extended in 7 ms",
+            "call 2 from " + thread + " RELEASED after 7 ms",
+            "call 1 from " + thread + " RELEASED after 12 ms"),
         events);
   }
 
@@ -228,7 +234,13 @@ class ListenersTest {
     }
     assertEquals(1, started.size());
     assertEquals(
-        List.of("a ACQUIRED", "b ACQUIRED", "a CLOSED", "b CLOSED", "a closed", "b closed"),
+        List.of(
+            "a ACQUIRED",
+            "b ACQUIRED",
+            "a CLOSED after 0 ms",
+            "b CLOSED after 0 ms",
+            "a closed",
+            "b closed"),
         events);
   }
 

@@ -5,14 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.ExtendResult;
 import io.redlock.FreeResult.Outcome;
 import io.redlock.Inspection;
-import io.redlock.LeaseEnd;
-import io.redlock.LeaseEnd.Cause;
 import io.redlock.RedlockOperations;
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Free;
@@ -78,22 +74,6 @@ class OperationsTest {
       assertTrue(message.contains("token " + token + " is not positive"), message);
     }
     assertEquals(0, bed.asked(NodeRequest.class));
-  }
-
-  @Test
-  void holderLearnsThatAnOperatorSetItFree() {
-    HeldLease lease = bed.lease();
-    List<LeaseEnd> ends = new ArrayList<>();
-    lease.ended().thenAccept(ends::add);
-    NodeReply freed = NodeReply.of(Kind.NOT_HELD, "freed by ops@host");
-    bed.script(request -> request instanceof NodeRequest.Extend ? freed : NodeReply.NOT_HELD);
-    ExtendResult result = Bed.now(lease.extendAsync(Bed.TTL));
-    assertEquals(ExtendResult.Outcome.LOST, result.outcome(), result::toString);
-    assertEquals(Cause.REFUSED, ends.get(0).cause());
-    assertEquals(
-        "an operator set it free (freed by ops@host): too few nodes still hold it: 0 of 3"
-            + " granted, 2 needed (a freed by ops@host, b freed by ops@host, c freed by ops@host)",
-        ends.get(0).detail());
   }
 
   @Test

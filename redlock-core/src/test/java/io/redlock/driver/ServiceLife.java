@@ -559,7 +559,7 @@ final class ServiceLife extends Scenes.Teller {
       case "free" -> held(request, 5_000, "someone", "app:" + words.get(1));
       case "seen" -> seen(number, words.get(2), words.subList(3, words.size()));
       case "empty" -> seen(-1, null, words.subList(1, words.size()));
-      case "set-free" -> NodeReply.held(9_000, 6, "freed by " + words.get(1));
+      case "set-free" -> NodeReply.of(Kind.NOT_HELD, "freed by " + words.get(1));
       case "freed" -> NodeReply.freed(number, 5, words.size() > 2 ? words.get(2) : "");
       case "foreign" -> NodeReply.misconfigured("a key of another application");
       case "waiting" -> NodeReply.waiting(number);
