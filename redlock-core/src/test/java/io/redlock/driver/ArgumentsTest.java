@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -20,7 +21,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -32,14 +35,35 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Passes null for each parameter of each public method. */
 class ArgumentsTest {
 
+  private static final Map<Class<?>, Object> GOOD =
+      Map.ofEntries(
+          Map.entry(String.class, "orders/42"),
+          Map.entry(Duration.class, Duration.ofSeconds(10)),
+          Map.entry(LeaseRequest.class, Bed.REQUEST),
+          Map.entry(Collection.class, List.of("orders/42")),
+          Map.entry(List.class, List.of("orders/42")),
+          Map.entry(Quorum.class, Quorum.of(3)),
+          Map.entry(long.class, 1L),
+          Map.entry(double.class, 0.01),
+          Map.entry(TimeUnit.class, TimeUnit.SECONDS),
+          Map.entry(Leadership.Work.class, (Leadership.Work) (lease, leadership) -> {}),
+          Map.entry(LeasedRunnable.class, (LeasedRunnable<RuntimeException>) lease -> {}),
+          Map.entry(
+              LeasedCallable.class, (LeasedCallable<String, RuntimeException>) lease -> "done"));
+
+  private static Map<Class<?>, Object> receivers(Bed bed) {
+    Map<Class<?>, Object> receivers = new LinkedHashMap<>();
+    receivers.put(Redlock.class, bed.redlock);
+    receivers.put(RedlockOperations.class, bed.redlock.operations());
+    receivers.put(Lease.class, bed.lease());
+    receivers.put(LeaseLock.class, bed.redlock.asLock(Bed.REQUEST.renewFor(Bed.TTL)));
+    receivers.put(LeaseRequest.class, Bed.REQUEST);
+    receivers.put(RedlockBuilder.class, new RedlockBuilder().over(bed.nodes));
+    return receivers;
+  }
+
   private static Stream<Arguments> parameters() {
-    return Stream.of(
-            Redlock.class,
-            RedlockOperations.class,
-            Lease.class,
-            LeaseLock.class,
-            LeaseRequest.class,
-            RedlockBuilder.class)
+    return receivers(new Bed(3)).keySet().stream()
         .flatMap(type -> Arrays.stream(type.getDeclaredMethods()))
         .filter(method -> Modifier.isPublic(method.getModifiers()) && !method.isSynthetic())
         .filter(method -> !method.getName().equals("equals"))
@@ -64,12 +88,13 @@ class ArgumentsTest {
   void nullIsRefusedWithTheNameOfTheParameterAndTheFix(String name, Method method, int index)
       throws IllegalAccessException {
     Bed bed = new Bed(3);
-    Object receiver = receiver(bed, method.getDeclaringClass());
+    Object receiver = receivers(bed).get(method.getDeclaringClass());
     bed.journal.clear();
     Class<?>[] types = method.getParameterTypes();
     Object[] values = new Object[types.length];
     for (int other = 0; other < types.length; other++) {
-      values[other] = other == index ? null : good(types[other]);
+      Class<?> type = types[other];
+      values[other] = other == index ? null : requireNonNull(GOOD.get(type), type::getName);
     }
     InvocationTargetException thrown =
         assertThrows(InvocationTargetException.class, () -> method.invoke(receiver, values));
@@ -92,58 +117,5 @@ class ArgumentsTest {
     NullPointerException node =
         assertThrows(NullPointerException.class, () -> new RedlockBuilder().over(nodes));
     assertTrue(node.getMessage().startsWith("a node is null: "), node.getMessage());
-  }
-
-  private static Object receiver(Bed bed, Class<?> type) {
-    if (type == Redlock.class) {
-      return bed.redlock;
-    }
-    if (type == RedlockOperations.class) {
-      return bed.redlock.operations();
-    }
-    if (type == Lease.class) {
-      return bed.lease();
-    }
-    if (type == LeaseLock.class) {
-      return bed.redlock.asLock(Bed.REQUEST.renewFor(Bed.TTL));
-    }
-    return type == LeaseRequest.class ? Bed.REQUEST : new RedlockBuilder().over(bed.nodes);
-  }
-
-  private static Object good(Class<?> type) {
-    if (type == String.class) {
-      return "orders/42";
-    }
-    if (type == Duration.class) {
-      return Duration.ofSeconds(10);
-    }
-    if (type == LeaseRequest.class) {
-      return Bed.REQUEST;
-    }
-    if (type == Collection.class || type == List.class) {
-      return List.of("orders/42");
-    }
-    if (type == Quorum.class) {
-      return Quorum.of(3);
-    }
-    if (type == long.class) {
-      return 1L;
-    }
-    if (type == double.class) {
-      return 0.01;
-    }
-    if (type == TimeUnit.class) {
-      return TimeUnit.SECONDS;
-    }
-    if (type == LeasedCallable.class) {
-      return (LeasedCallable<String, RuntimeException>) lease -> "done";
-    }
-    if (type == Leadership.Work.class) {
-      return (Leadership.Work) (lease, leadership) -> {};
-    }
-    if (type == LeasedRunnable.class) {
-      return (LeasedRunnable<RuntimeException>) lease -> {};
-    }
-    throw new AssertionError("no argument of " + type);
   }
 }
