@@ -69,12 +69,21 @@ public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
       fresh(WARNINGS); // of the scene before
       fresh(LINES);
       Scenes.Actor actor = actors.get();
-      return (command, rest) ->
-          switch (command) {
+      return new Scenes.Actor() {
+        @Override
+        public List<String> act(String command, String rest) throws Exception {
+          return switch (command) {
             case "log?" -> fresh(WARNINGS);
             case "lines?" -> fresh(LINES);
             default -> actor.act(command, rest);
           };
+        }
+
+        @Override
+        public void close() {
+          actor.close();
+        }
+      };
     };
   }
 

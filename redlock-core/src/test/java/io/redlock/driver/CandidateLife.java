@@ -1,5 +1,7 @@
 package io.redlock.driver;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+
 import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
@@ -58,7 +60,8 @@ final class CandidateLife extends Scenes.Teller {
               request -> request.getClass().getSimpleName().equals(rest) ? null : Bed.yes(request));
       case "answer" -> bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
       case "label" -> bed.ownerIds = () -> LABEL + "/" + "0f".repeat(16);
-      case "candidate" -> begin(rest.isEmpty() ? Bed.REQUEST : Bed.REQUEST.renewFor(ServiceLife.span(rest)));
+      case "candidate" ->
+          begin(rest.isEmpty() ? Bed.REQUEST : Bed.REQUEST.renewFor(ServiceLife.span(rest)));
       case "work" -> orders.add(order(rest));
       case "ignores-interrupt" -> ignoreInterrupt();
       case "resign" -> candidate.resign();
@@ -258,11 +261,12 @@ final class CandidateLife extends Scenes.Teller {
     return closer;
   }
 
-  void endWork() throws InterruptedException {
+  @Override
+  public void close() {
     for (Thread thread : threads) {
       orders.add(() -> null);
       thread.interrupt();
-      thread.join(60_000);
+      assertDoesNotThrow(() -> thread.join(60_000));
     }
   }
 }

@@ -12,7 +12,6 @@ import io.redlock.scenes.KeptLog;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.FullLog;
 import io.redlock.spi.NodeReply;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -20,7 +19,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -34,24 +32,10 @@ class LeaderCandidateTest {
   @RegisterExtension private final KeptLog log = new KeptLog();
 
   private final Bed bed = new Bed(3);
-  private final List<CandidateLife> lives = new ArrayList<>();
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of(
-        "driver/Leadership.txt",
-        log.beside(
-            () -> {
-              lives.add(new CandidateLife());
-              return lives.get(lives.size() - 1);
-            }));
-  }
-
-  @AfterEach
-  void endWork() throws InterruptedException {
-    for (CandidateLife life : lives) {
-      life.endWork();
-    }
+    return Scenes.of("driver/Leadership.txt", log.beside(CandidateLife::new));
   }
 
   @Test
