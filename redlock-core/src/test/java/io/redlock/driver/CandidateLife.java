@@ -10,7 +10,6 @@ import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -30,7 +29,6 @@ import org.jspecify.annotations.Nullable;
 final class CandidateLife extends Scenes.Teller {
 
   private static final String LABEL = "billing@pod-7:4211";
-  private static final Duration SHORTAGE = Duration.ofSeconds(12);
 
   private final Bed bed = new Bed(3);
   private final List<Thread> threads = new ArrayList<>();
@@ -43,7 +41,6 @@ final class CandidateLife extends Scenes.Teller {
   private @Nullable Leadership leadership;
   private @Nullable Lease term;
   private @Nullable Thread closing;
-  private volatile @Nullable Throwable uncaught;
 
   @Override
   protected void perform(String command, String rest) throws InterruptedException {
@@ -68,9 +65,7 @@ final class CandidateLife extends Scenes.Teller {
       case "close" -> candidate.close();
       case "close-service" -> bed.redlock.close();
       case "pass" -> bed.time.pass(ServiceLife.span(rest));
-      case "pass-checks" -> bed.time.passWithChecks(ServiceLife.span(rest));
       case "pause" -> bed.time.pause(ServiceLife.span(rest));
-      case "short-of-memory" -> shortOfMemory();
       case "no-thread" -> factory = failingOnce();
       case "no-id" -> failNextId();
       case "before-call" -> beforeCall = beforeCall(rest);
@@ -114,7 +109,6 @@ final class CandidateLife extends Scenes.Teller {
       }
       case "over?" ->
           bed.context.agenda.items(LeaderCandidate.class).isEmpty() ? "over" : "goes on";
-      case "uncaught?" -> String.valueOf(uncaught);
       case "closed?" -> closing.isAlive() ? "waits" : "closed";
       case "leads?" -> candidate.isLeader() ? "leads" : "does not lead";
       case "leader?" -> candidate.leader().orElse("nobody known");
@@ -145,7 +139,6 @@ final class CandidateLife extends Scenes.Teller {
             task -> {
               Thread thread = factory.newThread(task);
               threads.add(thread);
-              thread.setUncaughtExceptionHandler((which, failure) -> uncaught = failure);
               return thread;
             });
     candidate.begin();
@@ -225,30 +218,10 @@ final class CandidateLife extends Scenes.Teller {
       beforeCall = () -> {};
       switch (what) {
         case "close" -> candidate.close();
-        case "short-of-memory" -> shortOfMemory();
         case "fail" -> throw new OutOfMemoryError("no call");
         default -> throw new IllegalArgumentException(what);
       }
     };
-  }
-
-  /** Lets neither a timer be set, nor a thread start, nor a node be counted for twelve seconds. */
-  private void shortOfMemory() {
-    bed.time.shortOfMemory(SHORTAGE);
-    long endNanos = bed.time.monotonicNanos() + SHORTAGE.toNanos();
-    bed.whenCounted =
-        () -> {
-          if (bed.time.monotonicNanos() - endNanos < 0) {
-            throw new OutOfMemoryError("no node");
-          }
-        };
-    factory =
-        task -> {
-          if (bed.time.monotonicNanos() - endNanos < 0) {
-            throw new OutOfMemoryError("no thread");
-          }
-          return new Thread(task);
-        };
   }
 
   /** Returns a thread that waits for the end of the candidature. */

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whatever happens at any step of a candidate's life: it goes on or ends, and leaves nothing. */
 @Timeout(300)
@@ -39,6 +41,7 @@ class CandidateStepsTest {
     private final int step;
     private final Event event;
     private int steps;
+    private boolean isOver; // no event comes any more
     private int terms;
     private @Nullable Thread other;
     private final LeaderCandidate candidate =
@@ -65,7 +68,7 @@ class CandidateStepsTest {
     }
 
     private void step() {
-      if (steps++ == step) {
+      if (!isOver && steps++ == step) {
         event.happens(this);
       }
     }
@@ -107,6 +110,20 @@ class CandidateStepsTest {
       }
     }
 
+    /** Fails this step, and those that follow for a while. */
+    void lackMemory(Duration span) {
+      long endNanos = bed.time.monotonicNanos() + span.toNanos();
+      Runnable shortage =
+          () -> {
+            if (bed.time.monotonicNanos() - endNanos < 0) {
+              throw new OutOfMemoryError("memory is short");
+            }
+          };
+      bed.whenCounted = shortage;
+      bed.time.whenMemoryIsTaken(shortage);
+      throw new OutOfMemoryError("memory is short");
+    }
+
     /** Returns true if this step came. */
     boolean play(boolean endsByIt) {
       bed.script(Bed::yes);
@@ -118,9 +135,7 @@ class CandidateStepsTest {
       boolean began = begin();
       bed.time.passWithChecks(SECOND.multipliedBy(8));
       boolean came = steps > step;
-      bed.whenCounted = () -> {};
-      bed.time.whenMemoryIsTaken(() -> {});
-      bed.time.whenRead(() -> {});
+      isOver = true;
       assertEquals(began && !(endsByIt && came), goesOn(), "it campaigns");
       if (other == null) {
         meanwhile(candidate::close);
@@ -170,13 +185,10 @@ class CandidateStepsTest {
     }
   }
 
-  @Test
-  void memoryIsShort() {
-    playEachStep(
-        false,
-        life -> {
-          throw new OutOfMemoryError("memory is short");
-        });
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2})
+  void memoryIsShort(int seconds) {
+    playEachStep(false, life -> life.lackMemory(SECOND.multipliedBy(seconds)));
   }
 
   @Test
