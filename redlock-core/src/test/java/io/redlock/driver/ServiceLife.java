@@ -162,7 +162,6 @@ final class ServiceLife extends Scenes.Teller {
       case "pass-checks" -> bed.time.passWithChecks(span(words.get(0)));
       case "pause" -> bed.time.pause(span(words.get(0)));
       case "step" -> bed.time.stepWall(span(words.get(0)));
-      case "short-of-memory" -> bed.time.shortOfMemory(span(words.get(0)));
       case "callbacks" -> {
         while (!callbacks.isEmpty()) {
           callbacks.poll().run();
@@ -182,7 +181,6 @@ final class ServiceLife extends Scenes.Teller {
                       FakeTime.START_WALL_MICROS + span(words.get(0)).toNanos() / 1_000));
       case "clock-forbidden" -> bed.time.whenRead(() -> Assertions.fail("the clock was read"));
       case "throws" -> fail(words);
-      case "no-timer" -> failTimer(words.isEmpty() ? 0 : Integer.parseInt(words.get(0)));
       case "free" -> free(words);
       case "inspect" ->
           tell("inspect", bed.redlock.operations().inspectAsync("orders/42"), ServiceLife::text);
@@ -636,17 +634,6 @@ final class ServiceLife extends Scenes.Teller {
             .map(ScriptedNode::name)
             .toList();
     tell("withdrawn " + names);
-  }
-
-  /** Lets no timer be set after so many. */
-  private void failTimer(int timers) {
-    bed.time.duringNextSchedule(
-        () -> {
-          if (timers == 0) {
-            throw new Error("no memory for a timer");
-          }
-          failTimer(timers - 1);
-        });
   }
 
   /** Returns an action that performs a command, once. */
