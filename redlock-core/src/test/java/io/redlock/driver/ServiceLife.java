@@ -61,7 +61,6 @@ final class ServiceLife extends Scenes.Teller {
   private final Deque<Runnable> callbacks = new ArrayDeque<>();
   private final List<String> asked = new ArrayList<>();
   private Bed bed;
-  private @Nullable AcquireCall attempt;
   private int written;
   private int heard;
   private int shown;
@@ -168,10 +167,6 @@ final class ServiceLife extends Scenes.Teller {
         }
       }
       case "call" -> call(request(words));
-      case "attempt" -> {
-        attempt = new AcquireCall(bed.context, Bed.REQUEST);
-        attempt.start();
-      }
       case "lock" -> bed.redlock.asLock(request(words));
       case "read-write-lock" -> bed.redlock.asReadWriteLock(request(words));
       case "clock-ahead" ->
@@ -192,7 +187,6 @@ final class ServiceLife extends Scenes.Teller {
       case "timers?" -> tell(bed.time.tasks() + " timers");
       case "leases?" -> tell(HeldLease.all(bed.context).size() + " leases");
       case "listed?" -> tell(listed());
-      case "attempt?" -> tell(text(attempt.refusal()));
       case "waits?" -> tell(waits());
       case "queues?" -> tell(bed.context.queues.isEmpty() ? "no queue" : "a queue");
       case "heard?" -> {
@@ -235,14 +229,6 @@ final class ServiceLife extends Scenes.Teller {
     String token = Long.toString(status.fencingToken());
     return status.toString().replace(token, micros(status.fencingToken()))
         + (", in all " + text(status.heldFor()));
-  }
-
-  private static String text(AttemptEnd end) {
-    return end.decision()
-        + (end.isBehindOthers() ? ", behind others" : "")
-        + (end.round().keepsPlace() ? ", keeps its place" : "")
-        + (end.by() == By.UNKNOWN ? "" : ", by " + end.by())
-        + (", for " + end.round().rivals().remainingMillis() + " ms");
   }
 
   private List<String> waits() {
