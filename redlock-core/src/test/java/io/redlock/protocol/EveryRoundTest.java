@@ -100,6 +100,16 @@ class EveryRoundTest {
           .anyMatch(node -> !ballot.isPending(node) && which.test(Told.kind(ballot, node)));
     }
 
+    /** Returns true if it failed though enough nodes granted, or are held, queued or ahead. */
+    boolean isAtWork() {
+      return isQuorum(ballot, kind -> kind == Kind.GRANTED || isRefusal(kind))
+          && !isQuorum(ballot, Kind.GRANTED);
+    }
+
+    boolean rulesOutAnother() {
+      return !isQuorum(ballot.closed(), kind -> kind != Kind.GRANTED);
+    }
+
     boolean isLost(Ballot answers) {
       return !isQuorum(answers, kind -> kind != Kind.NOT_HELD);
     }
@@ -142,6 +152,8 @@ class EveryRoundTest {
       AcquireRound round =
           new AcquireRound(terms, number, 1, new Deadline(START, WALL), 0, 0, ballot, Rivals.NONE);
       assertEquals(plain.acquired(number), round.decide(START, WALL), plain::toString);
+      assertEquals(plain.isAtWork(), round.keepsPlace(), plain::toString);
+      assertEquals(plain.rulesOutAnother(), round.rulesOutAnother(), plain::toString);
     }
     Deadline current = new Deadline(START, WALL).plus(3_000_000_000L);
     ExtendRound round =
