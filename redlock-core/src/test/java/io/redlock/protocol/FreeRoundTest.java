@@ -82,6 +82,7 @@ class FreeRoundTest {
       }
     }
     shown.add(new NodeReport("c@8", 900, 9, 0, List.of(), "restarted", 0, List.of()));
+    shown.add(new NodeReport(null, -1, 9, 0, List.of(), "restarted", 0, List.of()));
     return shown;
   }
 
