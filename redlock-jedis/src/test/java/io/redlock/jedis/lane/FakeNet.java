@@ -5,17 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.redlock.jedis.membership.Marks;
 import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.membership.Peers;
+import io.redlock.jedis.scripts.Replies;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.spi.Quorum;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.List;
-import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
@@ -24,14 +19,6 @@ import redis.clients.jedis.CommandArguments;
 
 /** A dialer whose connections lead to a {@link TestNode}, and answer when the test says so. */
 final class FakeNet implements Dialer {
-
-  private static final Map<String, Script> BY_SHA = new HashMap<>();
-
-  static {
-    for (Script each : Script.values()) {
-      BY_SHA.put(sha(each), each);
-    }
-  }
 
   final TestNode node = new TestNode();
   final Queue<String> written = new ConcurrentLinkedQueue<>();
@@ -84,15 +71,6 @@ final class FakeNet implements Dialer {
   @SuppressWarnings("unchecked")
   private static <T extends Throwable> void sneak(Throwable thrown) throws T {
     throw (T) thrown;
-  }
-
-  private static String sha(Script script) {
-    try {
-      byte[] digest = MessageDigest.getInstance("SHA-1").digest(script.text.getRaw());
-      return HexFormat.of().formatHex(digest);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   @Override
@@ -151,7 +129,7 @@ final class FakeNet implements Dialer {
 
     /** The oldest command without an answer is answered, with a yes. */
     void answer(long wallMicros) {
-      line.received(reply(due.remove(0), wallMicros));
+      line.received(node.reply(due.remove(0), wallMicros));
     }
 
     void pump(long wallMicros) {
@@ -174,43 +152,12 @@ final class FakeNet implements Dialer {
     return wires.get(wires.size() - 1);
   }
 
-  static Script script(List<String> command) {
-    Script script = BY_SHA.get(command.get(1));
-    if (script != null) {
-      return script;
-    }
-    for (Script each : Script.values()) {
-      if (command.get(1).equals(new String(each.text.getRaw(), StandardCharsets.UTF_8))) {
-        return each;
-      }
-    }
-    throw new AssertionError("an unknown script: " + command);
-  }
-
   /** The first key of a request; what it is, of the lane's own commands. */
   static String label(List<String> command) {
     if (!command.get(0).startsWith("EVAL")) {
       return command.get(0);
     }
-    Script script = script(command);
+    Script script = Replies.script(command);
     return script == Script.AUDIT ? "audit" : script + " " + command.get(3);
-  }
-
-  Object reply(List<String> command, long wallMicros) {
-    if (command.get(0).equals("SUBSCRIBE")) {
-      return TestNode.texts("subscribe", command.get(1), "1");
-    }
-    Script script = script(command);
-    if (script == Script.AUDIT) {
-      return node.audited(command, wallMicros);
-    }
-    String token = command.get(3 + Integer.parseInt(command.get(2)) + 1);
-    String word =
-        switch (script) {
-          case EXTEND -> "EXTENDED ";
-          case RELEASE -> "RELEASED ";
-          default -> "GRANT ";
-        };
-    return TestNode.bytes(word + token);
   }
 }

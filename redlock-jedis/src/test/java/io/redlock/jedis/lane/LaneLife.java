@@ -311,8 +311,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
 
   /** The next answer that is due arrives: a yes, or what the node says of itself. */
   private void answer() {
-    Sent next = unanswered.remove();
-    deliver(natural(next.call, next.command));
+    deliver(node.reply(unanswered.remove().command, wallMicros()));
   }
 
   private void answerAll() {
@@ -358,23 +357,6 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     String[] words = text.split(" ", 2);
     String token = " " + calls.get(unanswered.getFirst().call).request.token();
     answer(TestNode.bytes(words[0] + token + text.substring(words[0].length())));
-  }
-
-  private Object natural(Call call, List<String> command) {
-    if (call instanceof Subscription) {
-      return TestNode.texts("subscribe", command.get(1), "1");
-    }
-    if (call.isAudit()) {
-      return node.audited(command, wallMicros());
-    }
-    long token = calls.get(call).request.token();
-    return TestNode.bytes(
-        switch (call.invocation().script) {
-          case EXTEND -> "EXTENDED " + token;
-          case RELEASE -> "RELEASED " + token;
-          case LOOK -> "LOCKS " + token + " -2".repeat(call.invocation().names());
-          default -> "GRANT " + token;
-        });
   }
 
   /** Something arrives, whatever is due. */

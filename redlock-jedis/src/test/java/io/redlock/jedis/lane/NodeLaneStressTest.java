@@ -69,7 +69,7 @@ class NodeLaneStressTest {
 
   /** A thread that connects, answers in order, and now and then hangs up. */
   private final class Net implements Dialer {
-    private final FakeNet answering = new FakeNet();
+    private final TestNode answering = new FakeNet().node;
     private final ExecutorService reader = Executors.newSingleThreadExecutor();
     private final int hangUpOneIn;
     private final SplittableRandom random = new SplittableRandom(17);

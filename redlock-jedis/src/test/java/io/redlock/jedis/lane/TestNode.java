@@ -3,6 +3,7 @@ package io.redlock.jedis.lane;
 import io.redlock.jedis.membership.AuditedMaster;
 import io.redlock.jedis.membership.Marks;
 import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.scripts.Replies;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,6 +39,22 @@ public final class TestNode extends AuditedMaster {
 
   void mark(int nodes, boolean guarded, long firstSeenMillis) {
     birth = Marks.founded(run, repl, firstSeenMillis, guarded, names(nodes)).toString();
+  }
+
+  /** What it answers: a yes, or what it says of itself. */
+  Object reply(List<String> command, long wallMicros) {
+    if (command.get(0).equals("SUBSCRIBE")) {
+      return texts("subscribe", command.get(1), "1");
+    }
+    int keys = Integer.parseInt(command.get(2));
+    List<String> arguments = command.subList(3 + keys, command.size());
+    return switch (Replies.script(command)) {
+      case AUDIT -> audited(command, wallMicros);
+      case EXTEND -> bytes("EXTENDED " + arguments.get(1));
+      case RELEASE -> bytes("RELEASED " + arguments.get(1));
+      case LOOK -> bytes("LOCKS " + arguments.get(0) + " -2".repeat(keys - 1));
+      default -> bytes("GRANT " + arguments.get(1));
+    };
   }
 
   /** What it answers to an audit. */

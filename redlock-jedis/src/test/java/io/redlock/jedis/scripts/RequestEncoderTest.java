@@ -1,5 +1,6 @@
 package io.redlock.jedis.scripts;
 
+import static io.redlock.jedis.lane.TestNode.words;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -20,7 +21,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.args.Rawable;
 
 /** The words that a master is told. */
@@ -30,14 +30,6 @@ class RequestEncoderTest {
   private static final Ticket TICKET = new Ticket("client", 7, 8, 9, false);
 
   private final RequestEncoder encoder = new RequestEncoder(600_000, 2_000_000);
-
-  private static List<String> words(CommandArguments command) {
-    List<String> words = new ArrayList<>();
-    for (Rawable each : command) {
-      words.add(new String(each.getRaw(), StandardCharsets.UTF_8));
-    }
-    return words;
-  }
 
   private void assertWords(String words, Script script, NodeRequest request) {
     Invocation invocation = encoder.encode(request);
