@@ -64,23 +64,15 @@ class LaneHealthRulesTest {
         case "state?" -> tell(health.status(nowNanos, 0));
         case "error?" -> tell(health.status(nowNanos, 0).lastError().orElse("none"));
         case "since?" -> tell(health.status(nowNanos, 0).sinceAgo().toMillis() + " ms");
-        case "trips?" -> {
-          NodeStatus status = health.status(nowNanos, 0);
-          tell(status.roundTripMedian() + " " + status.roundTrip99());
-        }
         case "queued?" ->
             tell(health.status(nowNanos, Integer.parseInt(rest)).queued() + " waiting");
-        default -> answer(Script.valueOf(command.toUpperCase(Locale.ROOT)), rest);
+        default -> {
+          Script script = Script.valueOf(command.toUpperCase(Locale.ROOT));
+          health.answered(script, reply(rest), MILLI, nowNanos);
+        }
       }
       effects.forEach(Runnable::run);
       effects.clear();
-    }
-
-    /** Such a script is answered so, perhaps after a number of milliseconds. */
-    private void answer(Script script, String rest) {
-      String[] parts = rest.split(" after ", 2);
-      long millis = parts.length == 1 ? 1 : Long.parseLong(parts[1]);
-      health.answered(script, reply(parts[0]), millis * MILLI, nowNanos);
     }
 
     private static Verdict verdict(String text) {
@@ -100,9 +92,6 @@ class LaneHealthRulesTest {
       return switch (words[0]) {
         case "HELD" -> NodeReply.held(1, 1, "");
         case "ABSTAIN" -> NodeReply.abstain(1, detail);
-        case "MISCONFIGURED" -> NodeReply.misconfigured(detail);
-        case "UNREACHABLE" -> NodeReply.unreachable(detail);
-        case "UNKNOWN" -> NodeReply.unknown(detail);
         default -> NodeReply.of(Kind.valueOf(words[0]), detail);
       };
     }

@@ -656,7 +656,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
       case "state?" -> status.state() + status.reason().map(reason -> ": " + reason).orElse("");
       case "error?" -> status.lastError().orElse("none");
       case "since?" -> status.sinceAgo().toMillis() + " ms";
-      case "trip?" -> status.roundTripMedian().orElseThrow().toMillis() + " ms";
+      case "trips?" -> status.roundTripMedian() + " " + status.roundTrip99();
       case "queued?" -> String.valueOf(status.queued());
       case "unanswered?" -> String.valueOf(unanswered.size());
       case "tick?" ->
