@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -73,19 +74,9 @@ class AcquireCallTest {
 
   private static Thread awaiting(Owner owner) {
     Thread thread =
-        new Thread(
-            () -> {
-              try {
-                owner.awaitSent(300_000);
-              } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-              }
-            });
-    thread.start();
-    while (thread.getState() != Thread.State.TIMED_WAITING) {
-      assertTrue(thread.isAlive(), "the release was not sent yet");
-      Thread.yield();
-    }
+        Bed.begun(
+            () -> assertDoesNotThrow(() -> owner.awaitSent(300_000)), Thread.State.TIMED_WAITING);
+    assertTrue(thread.isAlive(), "the release was not sent yet");
     return thread;
   }
 

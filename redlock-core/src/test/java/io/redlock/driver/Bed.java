@@ -215,6 +215,16 @@ final class Bed {
     return future.join();
   }
 
+  /** Returns a thread that does this, once it waits in one of these states, or is over. */
+  static Thread begun(Runnable task, Thread.State... waits) {
+    Thread thread = new Thread(task);
+    thread.start();
+    while (thread.isAlive() && !List.of(waits).contains(thread.getState())) {
+      Thread.yield();
+    }
+    return thread;
+  }
+
   ScriptedNode node(int index) {
     return nodes.get(index);
   }

@@ -69,7 +69,7 @@ final class CandidateLife extends Scenes.Teller {
       case "no-thread" -> factory = failingOnce();
       case "no-id" -> failNextId();
       case "before-call" -> beforeCall = beforeCall(rest);
-      case "closing" -> closing = closing(candidate);
+      case "closing" -> closing = Bed.begun(candidate::close, Thread.State.WAITING);
       case "nothing-left" -> bed.assertNothingIsLeft("at the end");
       default -> tell(answer(command));
     }
@@ -222,16 +222,6 @@ final class CandidateLife extends Scenes.Teller {
         default -> throw new IllegalArgumentException(what);
       }
     };
-  }
-
-  /** Returns a thread that waits for the end of the candidature. */
-  private static Thread closing(LeaderCandidate candidate) throws InterruptedException {
-    Thread closer = new Thread(candidate::close);
-    closer.start();
-    while (closer.getState() != Thread.State.WAITING && closer.isAlive()) {
-      Thread.sleep(1);
-    }
-    return closer;
   }
 
   @Override

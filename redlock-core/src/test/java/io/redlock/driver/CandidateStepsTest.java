@@ -101,13 +101,7 @@ class CandidateStepsTest {
 
     /** Has another thread do this until it is done or waits. */
     void meanwhile(Runnable action) {
-      other = new Thread(action);
-      other.start();
-      while (other.isAlive()
-          && other.getState() != Thread.State.WAITING
-          && other.getState() != Thread.State.BLOCKED) {
-        Thread.yield();
-      }
+      other = Bed.begun(action, Thread.State.WAITING, Thread.State.BLOCKED);
     }
 
     /** Fails this step, and those that follow for a while. */

@@ -88,19 +88,16 @@ final class LockLife extends Scenes.Teller {
   }
 
   /** Performs a command on another thread; returns when it waits, or has returned. */
-  private void begin(String command) throws InterruptedException {
+  private void begin(String command) {
     heardOfOther.set("");
     other =
-        new Thread(
+        Bed.begun(
             () -> {
               String[] words = command.split(" ", 2);
               String answer = use(words[0], words.length == 1 ? "" : words[1]);
               heardOfOther.set(answer + (Thread.interrupted() ? ", still interrupted" : ""));
-            });
-    other.start();
-    while (other.getState() != Thread.State.WAITING && other.isAlive()) {
-      Thread.sleep(1);
-    }
+            },
+            Thread.State.WAITING);
   }
 
   private String returned() throws InterruptedException {

@@ -241,20 +241,17 @@ class QuorumRedlockTest {
     List<Thread> callers = new ArrayList<>();
     for (Callable<?> call : blockingCalls()) {
       Thread caller =
-          new Thread(
+          Bed.begun( // until it waits, it uses the bed as well
               () -> {
                 try {
                   call.call();
                 } catch (Exception e) {
                   thrown.add(e);
                 }
-              });
+              },
+              Thread.State.WAITING);
+      assertTrue(caller.isAlive());
       callers.add(caller);
-      caller.start();
-      while (caller.getState() != Thread.State.WAITING) { // until then it uses the bed as well
-        assertTrue(caller.isAlive());
-        Thread.sleep(1);
-      }
     }
     assertTrue(asked.await(60, TimeUnit.SECONDS));
     bed.redlock.close();
