@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,11 +16,13 @@ import io.redlock.spi.Quorum;
 import java.util.AbstractList;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -200,6 +203,21 @@ class LocalQueuesTest {
   void readersThatAreGrantedAndLeaveWhenTheyAreCalledAreFollowedInALoop() {
     assertEquals(
         1, depthsOfAHundred("reads", () -> queues.shared(NAMES)).stream().distinct().count());
+  }
+
+  @Test
+  void callsForAnyOfSeveralNamesLeaveNoEntryInWhicheverOrderTheyGo() {
+    for (long seed = 0; seed < 100; seed++) {
+      List<Waiter> waiters = new ArrayList<>();
+      Stream.of("any a,b", "any a,b", "any b,c", "reads").map(Waiter::new).forEach(waiters::add);
+      waiters.forEach(queues::join);
+      Collections.shuffle(waiters, new Random(seed));
+      for (Waiter each : waiters) {
+        assertFalse(queues.isEmpty());
+        queues.leave(each);
+      }
+      assertTrue(queues.isEmpty(), "seed " + seed);
+    }
   }
 
   @Test
