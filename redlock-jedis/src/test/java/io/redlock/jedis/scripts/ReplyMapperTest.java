@@ -137,6 +137,20 @@ class ReplyMapperTest {
   }
 
   @Test
+  void wordThatItsScriptDoesNotSayIsOutOfStep() {
+    List<String> words =
+        Stream.of(Script.values()).flatMap(each -> Stream.of(each.answers)).distinct().toList();
+    for (Script script : Script.values()) {
+      String text = new String(script.text.getRaw(), StandardCharsets.UTF_8);
+      for (String word : words) {
+        boolean isSaid = text.matches("(?s).*'" + word + " ?'.*");
+        assertEquals(isSaid, List.of(script.answers).contains(word), script + " " + word);
+        assertTrue(isSaid || reply(bytes(word + " 42"), script.name()) == null, word);
+      }
+    }
+  }
+
+  @Test
   void clockReplyCarriesTheNodesTime() {
     assertEquals(
         1_700_000_000_000_000L, ReplyMapper.nodeMicros(bytes("CLOCK 42 1700000000000000")));
