@@ -1,6 +1,10 @@
 package io.redlock.jedis.lane;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
 import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.scripts.Replies;
 import io.redlock.jedis.scripts.Script;
@@ -21,6 +25,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** The states of a node, and what is refused in each. */
 class LaneHealthRulesTest {
@@ -32,6 +38,21 @@ class LaneHealthRulesTest {
   @TestFactory
   Stream<DynamicTest> scenes() {
     return Scenes.of("jedis/lane/Health.txt", log.beside(Life::new));
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void anyAnswerToARequestEndsASilence(Kind kind) {
+    for (Script script : Script.values()) {
+      LaneHealth health = new LaneHealth("n", status -> {}, Runnable::run, 0);
+      health.connected(Life.verdict("votes"), 0);
+      assertTrue(health.silent(NodeReply.unreachable("silent"), 1));
+      health.answered(script, NodeReply.of(kind, "said"), MILLI, 2);
+      boolean isOfTheNode = script != Script.INSPECT && script != Script.LOOK;
+      boolean isDenial = kind == Kind.MISCONFIGURED || kind == Kind.DENIED;
+      State expected = isDenial && isOfTheNode ? State.MISCONFIGURED : State.UP;
+      assertEquals(expected, health.status(2, 0).state(), script.name());
+    }
   }
 
   private final class Life extends Scenes.Teller {
