@@ -13,6 +13,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -34,11 +35,7 @@ class CallbacksTest {
     return Bed.callbackThreads(factory, 1_000, agenda);
   }
 
-  private static void ofLoss(Callbacks callbacks, Runnable userCode) {
-    callbacks.ofLoss(userCode);
-  }
-
-  private static String nameOfThread(java.util.function.Consumer<Runnable> way) throws Exception {
+  private static String nameOfThread(Consumer<Runnable> way) throws Exception {
     CompletableFuture<String> name = new CompletableFuture<>();
     way.accept(() -> name.complete(Thread.currentThread().getName()));
     return name.get(60, TimeUnit.SECONDS);
@@ -47,7 +44,7 @@ class CallbacksTest {
   @Test
   void lossesAndTheRestHaveThreadsOfTheirOwn() throws Exception {
     Callbacks callbacks = over(Runnable::run, false);
-    assertEquals("redlock-losses", nameOfThread(code -> ofLoss(callbacks, code)));
+    assertEquals("redlock-losses", nameOfThread(callbacks::ofLoss));
     assertEquals("redlock-callbacks", nameOfThread(callbacks::other));
   }
 
@@ -63,7 +60,7 @@ class CallbacksTest {
               task.run();
             },
             false);
-    nameOfThread(code -> ofLoss(callbacks, code));
+    nameOfThread(callbacks::ofLoss);
     nameOfThread(callbacks::other);
     synchronized (callers) {
       assertEquals(List.of("redlock-losses", "redlock-callbacks"), callers);
@@ -74,7 +71,7 @@ class CallbacksTest {
   void directExecutorIsCalledAtOnce() {
     Callbacks callbacks = over(Runnable::run, true);
     List<String> ran = new ArrayList<>();
-    ofLoss(callbacks, () -> ran.add("loss"));
+    callbacks.ofLoss(() -> ran.add("loss"));
     callbacks.other(() -> ran.add("other"));
     assertEquals(List.of("loss", "other"), ran);
   }
@@ -92,7 +89,7 @@ class CallbacksTest {
                 throw new Error("unable to create native thread"); // JUnit ends on want of memory
               },
               way % 2 == 0);
-      assertEquals("redlock-losses", nameOfThread(code -> ofLoss(callbacks, code)));
+      assertEquals("redlock-losses", nameOfThread(callbacks::ofLoss));
       assertEquals("redlock-callbacks", nameOfThread(callbacks::other));
       String refused = "The callback executor refused a callback; a thread of the library runs it";
       assertEquals(List.of(refused, refused), log.newWarnings());
@@ -110,7 +107,7 @@ class CallbacksTest {
     FullLog.during(
         failing,
         () -> {
-          ofLoss(callbacks, () -> told.complete(Thread.currentThread().getName()));
+          callbacks.ofLoss(() -> told.complete(Thread.currentThread().getName()));
           assertEquals("redlock-losses", told.orTimeout(60, TimeUnit.SECONDS).join());
         });
   }
@@ -124,8 +121,7 @@ class CallbacksTest {
           () -> {
             throw failure;
           });
-      ofLoss(
-          callbacks,
+      callbacks.ofLoss(
           () -> {
             throw failure;
           });
@@ -146,7 +142,7 @@ class CallbacksTest {
         };
     Callbacks callbacks = new Callbacks(Runnable::run, false, threads(none), threads(none));
     CompletableFuture<String> told = new CompletableFuture<>();
-    ofLoss(callbacks, () -> told.complete("told"));
+    callbacks.ofLoss(() -> told.complete("told"));
     callbacks.other(told::join);
     assertEquals(2, refusals.size());
     assertEquals(1, time.tasks());

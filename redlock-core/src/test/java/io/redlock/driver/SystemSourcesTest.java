@@ -81,15 +81,14 @@ class SystemSourcesTest {
   @Test
   void threadOfTheSchedulerThatEndsIsReplacedThoughMemoryStaysShort() throws InterruptedException {
     AtomicInteger refusals = new AtomicInteger();
-    SystemSources.SingleThread single =
+    try (SystemSources.SingleThread single =
         new SystemSources.SingleThread(
             worker -> {
               if (refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
                 throw new OutOfMemoryError("unable to create native thread");
               }
               return LibraryThread.named("redlock-scheduler").newThread(worker);
-            });
-    try {
+            })) {
       CountDownLatch checks = new CountDownLatch(1);
       CountDownLatch ran = new CountDownLatch(1);
       single.watch(checks::countDown);
@@ -103,16 +102,13 @@ class SystemSourcesTest {
         Thread.sleep(1);
       }
       assertEquals(List.of("The scheduler's thread ended; the next one has started"), log.errors());
-    } finally {
-      single.close();
     }
   }
 
   @Test
   void checksComeThoughOneThrowsOrTheirTaskIsLost() throws InterruptedException {
-    SystemSources.SingleThread single =
-        new SystemSources.SingleThread(LibraryThread.named("redlock-scheduler"));
-    try {
+    try (SystemSources.SingleThread single =
+        new SystemSources.SingleThread(LibraryThread.named("redlock-scheduler"))) {
       CountDownLatch three = new CountDownLatch(3);
       single.watch(() -> sneak(new OutOfMemoryError("a passing one")));
       single.watch(three::countDown);
@@ -124,8 +120,6 @@ class SystemSourcesTest {
       single.executor.getQueue().add(new Deadly());
       single.executor.prestartCoreThread();
       assertTrue(again.await(60, TimeUnit.SECONDS));
-    } finally {
-      single.close();
     }
   }
 
