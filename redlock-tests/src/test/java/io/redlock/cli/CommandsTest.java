@@ -9,12 +9,13 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.scenes.Scenes;
+import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testkit.GateProxy;
-import io.redlock.testkit.PatientScenes;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,7 +26,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.DynamicContainer;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -46,12 +47,10 @@ class CommandsTest {
   @AutoClose private final CommandStage stage = new CommandStage();
 
   @TestFactory
-  Stream<DynamicContainer> commandsPrintWhatTheScenesSay() {
+  @AgainIfItStoodStill
+  Stream<DynamicTest> commandsPrintWhatTheScenesSay() {
     return Stream.of("StatusAndList", "Free", "DoctorAndAdopt")
-        .map(
-            file ->
-                DynamicContainer.dynamicContainer(
-                    file, PatientScenes.of("cli/" + file + ".txt", CommandStage::new)));
+        .flatMap(file -> Scenes.of("cli/" + file + ".txt", CommandStage::new));
   }
 
   private RedisServer server(int number) {

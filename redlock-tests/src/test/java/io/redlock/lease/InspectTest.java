@@ -18,12 +18,12 @@ import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.HolderLabel;
+import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.NodeView;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
-import io.redlock.testkit.PatientScenes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,13 +43,10 @@ import org.junit.jupiter.api.TestFactory;
 class InspectTest {
 
   @TestFactory
+  @AgainIfItStoodStill
   Stream<DynamicTest> scenes() {
-    return PatientScenes.of("lease/Inspect.txt", Operator::new);
-  }
-
-  @TestFactory
-  Stream<DynamicTest> refusals() {
-    return PatientScenes.of("lease/Refusals.txt", Operator::new);
+    return Stream.of("Inspect", "Refusals")
+        .flatMap(file -> Scenes.of("lease/" + file + ".txt", Operator::new));
   }
 
   /**

@@ -10,9 +10,9 @@ import io.redlock.RedlockListener;
 import io.redlock.RedlockSettings;
 import io.redlock.WaitStatus;
 import io.redlock.scenes.Scenes;
+import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testing.InMemoryMasters;
-import io.redlock.testkit.PatientScenes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -33,8 +33,9 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class LeaseReadWriteLockTest {
 
   @TestFactory
+  @AgainIfItStoodStill
   Stream<DynamicTest> scenes() {
-    return PatientScenes.of("lease/ReadWriteLocks.txt", Threaded::new);
+    return Scenes.of("lease/ReadWriteLocks.txt", Threaded::new);
   }
 
   /**

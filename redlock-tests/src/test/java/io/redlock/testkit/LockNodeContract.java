@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
@@ -16,6 +17,7 @@ import io.redlock.spi.NodeRequest.Free;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Inspect;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +30,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.DynamicContainer;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
@@ -76,15 +78,11 @@ public abstract class LockNodeContract {
   // What it decides.
 
   @TestFactory
-  Stream<DynamicContainer> nodeDecidesAsTheScenesSay() {
+  @AgainIfItStoodStill
+  Stream<DynamicTest> nodeDecidesAsTheScenesSay() {
     return Stream.of("Grant", "Extend", "Release", "Queue", "Readers")
-        .map(
-            file ->
-                DynamicContainer.dynamicContainer(
-                    file,
-                    PatientScenes.of(
-                        "testkit/node/" + file + ".txt",
-                        () -> new NodeStage(open(), newName() + ":"))));
+        .map(file -> "testkit/node/" + file + ".txt")
+        .flatMap(file -> Scenes.of(file, () -> new NodeStage(open(), newName() + ":")));
   }
 
   private static String newName() {

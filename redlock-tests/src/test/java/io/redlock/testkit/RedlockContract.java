@@ -29,6 +29,8 @@ import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
+import io.redlock.scenes.Scenes;
+import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.NodeView;
 import java.time.Duration;
@@ -41,7 +43,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.DynamicContainer;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.function.Executable;
@@ -73,7 +75,7 @@ public abstract class RedlockContract {
 
   static final AtomicInteger RESOURCES = new AtomicInteger();
 
-  final String resource = "resource-" + RESOURCES.incrementAndGet();
+  final String resource = newName("resource");
 
   @AutoClose DeploymentUnderTest deployment;
   Redlock alice;
@@ -87,6 +89,10 @@ public abstract class RedlockContract {
     deployment = open();
     alice = deployment.connect(NODE_TIMEOUT);
     bob = deployment.connect(NODE_TIMEOUT);
+  }
+
+  private static String newName(String kind) {
+    return kind + "-" + RESOURCES.incrementAndGet();
   }
 
   Lease acquire(Redlock client) throws InterruptedException {
@@ -149,17 +155,11 @@ public abstract class RedlockContract {
 
   /** The promises that read as a dialogue, each on masters of its own. */
   @TestFactory
-  Stream<DynamicContainer> scenes() {
+  @AgainIfItStoodStill
+  Stream<DynamicTest> scenes() {
     return Stream.of("Acquire", "Lease")
-        .map(
-            file ->
-                DynamicContainer.dynamicContainer(
-                    file,
-                    PatientScenes.of(
-                        "testkit/contract/" + file + ".txt",
-                        () ->
-                            new ContractStage(
-                                open(), "scene-" + RESOURCES.incrementAndGet() + "-"))));
+        .map(file -> "testkit/contract/" + file + ".txt")
+        .flatMap(file -> Scenes.of(file, () -> new ContractStage(open(), newName("scene") + "-")));
   }
 
   // Acquire.

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Grant;
@@ -13,7 +14,6 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testkit.GateProxy;
-import io.redlock.testkit.PatientScenes;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -47,7 +47,7 @@ class LaneHealthTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return PatientScenes.of("jedis/lane/Health.txt", LaneStage::new);
+    return Scenes.of("jedis/lane/Health.txt", LaneStage::new);
   }
 
   @Tag("servers")
