@@ -47,7 +47,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPortMapper;
-import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * What a caller is told of every error that a real server can be brought to give. A deployment of
@@ -194,7 +193,7 @@ class ErrorClassesTest {
     server.restart(server.saveWhatLoadsSlowly(40, 400));
     connect();
     assertRefused(Vote.UNREACHABLE, "LOADING");
-    Await.until("it is loaded", () -> serves("PING"));
+    Await.until("it is loaded", () -> server.serves("PING"));
     assertRecovers();
   }
 
@@ -203,13 +202,13 @@ class ErrorClassesTest {
     connect();
     server.command("CONFIG", "SET", "lua-time-limit", "5");
     CompletableFuture<Boolean> script =
-        CompletableFuture.supplyAsync(() -> serves("EVAL", "while true do end", "0"));
+        CompletableFuture.supplyAsync(() -> server.serves("EVAL", "while true do end", "0"));
     AtomicInteger own = new AtomicInteger(10); // or so, besides these
     Await.until(
         "the server is busy",
         () -> {
           own.incrementAndGet();
-          return !serves("PING");
+          return !server.serves("PING");
         });
     assertRefusedUncounted(Vote.UNREACHABLE, "BUSY");
     server.command("SCRIPT", "KILL");
@@ -219,20 +218,11 @@ class ErrorClassesTest {
     assertRecovers();
   }
 
-  private boolean serves(String... command) {
-    try {
-      server.command(command);
-      return true;
-    } catch (JedisException e) {
-      return false;
-    }
-  }
-
   @Test
   void tooManyClients() throws Exception {
     try (Connection guest = server.connect()) {
       RedisServer.command(guest, "CONFIG", "SET", "maxclients", "1");
-      Await.until("nobody else is there", () -> !serves("PING"));
+      Await.until("nobody else is there", () -> !server.serves("PING"));
       connect();
       assertRefusedAtTheDoor(Vote.UNREACHABLE, "max number of clients reached");
       String stats = "" + RedisServer.command(guest, "INFO", "stats");

@@ -27,7 +27,6 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.JedisClientConfig;
-import redis.clients.jedis.exceptions.JedisException;
 
 /** How a lane sees its node fall silent, die and come back. */
 @RequiresRedis
@@ -73,21 +72,12 @@ class LaneHealthTest {
       Duration since = fixture.lane.status().sinceAgo();
       assertTrue(since.toNanos() >= awayNanos, "since it went down");
       server.restart(slowly);
-      assertFalse(serves(), "it loads");
-      Await.until("it has loaded", this::serves);
+      assertFalse(server.serves("PING"), "it loads");
+      Await.until("it has loaded", () -> server.serves("PING"));
       Await.until(
           "it is up, not " + fixture.lane.status(),
           LONGEST_PAUSE.multipliedBy(10), // of what is twice or more with each failure
           () -> fixture.lane.status().state() == State.UP);
-    }
-  }
-
-  private boolean serves() {
-    try {
-      server.command("PING");
-      return true;
-    } catch (JedisException e) {
-      return false;
     }
   }
 

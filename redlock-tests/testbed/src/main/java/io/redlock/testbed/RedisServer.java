@@ -211,6 +211,16 @@ public final class RedisServer implements AutoCloseable {
         new CommandArguments(() -> command[0].getBytes(StandardCharsets.UTF_8));
     for (int i = 1; i < command.length; i++) {
       arguments.add(command[i]);
+  /** Returns true if it executes a command. */
+  public boolean serves(String... command) {
+    try {
+      command(command);
+      return true;
+    } catch (JedisException e) {
+      return false;
+    }
+  }
+
     }
     return SafeEncoder.encodeObject(connection.executeCommand(arguments));
   }
