@@ -244,20 +244,11 @@ public abstract class LockNodeContract {
   }
 
   private NodeReply ask(NodeRequest request) {
-    return Await.value(request + " is answered", send(request));
+    return Requests.ask(node, request);
   }
 
   private CompletableFuture<NodeReply> send(NodeRequest request) {
-    CompletableFuture<NodeReply> future = new CompletableFuture<>();
-    node.send(
-        request,
-        0,
-        (slot, reply) -> {
-          if (!future.complete(reply)) {
-            throw new AssertionError("answered twice: " + request);
-          }
-        });
-    return future;
+    return Requests.send(node, request);
   }
 
   private void assertNothingStored() {

@@ -1,7 +1,5 @@
 package io.redlock.testkit;
 
-import static org.junit.jupiter.api.Assertions.assertTrue;
-
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.scenes.Scenes;
@@ -96,7 +94,7 @@ public final class NodeStage extends Scenes.Teller {
         });
     Await.until("node is up", () -> node.status().state() == State.UP);
     // Once it has answered, everything goes out in the order given.
-    ask(new Release(List.of(prefix + "before"), owner("a"), subject.nowMicros()));
+    Requests.ask(node, new Release(List.of(prefix + "before"), owner("a"), subject.nowMicros()));
     token = subject.nowMicros();
     tickets.put("1", new Ticket("client-1", 1, token, LIFE, false));
     tickets.put("2", new Ticket("client-2", 1, token + 1, LIFE, false));
@@ -130,7 +128,7 @@ public final class NodeStage extends Scenes.Teller {
       case "listens" -> Await.value("wake-ups get through", listening);
       case "later" -> { // as in "later first grant a": the answer is asked for by its label
         String[] parts = rest.split(" ", 2);
-        later.put(parts[0], send(request(new Words(parts[1]))));
+        later.put(parts[0], Requests.send(node, request(new Words(parts[1]))));
       }
       case "answered?" -> tell(later.get(rest).isDone() ? "answered" : "open");
       case "answer" -> tell(text(Await.value("the answer", later.get(rest))));
@@ -140,7 +138,7 @@ public final class NodeStage extends Scenes.Teller {
         Await.until(count + " are woken", () -> wakes.size() >= count);
         tell(wakes.stream().map(String::valueOf).collect(Collectors.joining(" ")));
       }
-      default -> tell(text(ask(request(words))));
+      default -> tell(text(Requests.ask(node, request(words))));
     }
   }
 
@@ -207,16 +205,6 @@ public final class NodeStage extends Scenes.Teller {
 
   private static String owner(String label) {
     return label + "/" + "0".repeat(32);
-  }
-
-  private CompletableFuture<NodeReply> send(NodeRequest request) {
-    CompletableFuture<NodeReply> future = new CompletableFuture<>();
-    node.send(request, 0, (slot, reply) -> assertTrue(future.complete(reply), "answered once"));
-    return future;
-  }
-
-  private NodeReply ask(NodeRequest request) {
-    return Await.value(request + " is answered", send(request));
   }
 
   // What came of it.

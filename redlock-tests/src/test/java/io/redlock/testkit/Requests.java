@@ -1,18 +1,37 @@
 package io.redlock.testkit;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.testbed.Await;
 import java.lang.reflect.RecordComponent;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 
-/** Copies requests. No component is named, so none is forgotten when one is added. */
+/** Copies requests, and sends them. */
 public final class Requests {
 
   private Requests() {}
 
+  /** Returns the only answer of a node. */
+  public static CompletableFuture<NodeReply> send(LockNode node, NodeRequest request) {
+    CompletableFuture<NodeReply> answer = new CompletableFuture<>();
+    node.send(request, 0, (slot, reply) -> assertTrue(answer.complete(reply), "answered once"));
+    return answer;
+  }
+
+  /** Waits for the answer. */
+  public static NodeReply ask(LockNode node, NodeRequest request) {
+    return Await.value(request + " is answered", send(node, request));
+  }
+
   /**
-   * Returns a copy of a request in which these components have other values.
+   * Returns a copy of a request in which these components have other values. The others are not
+   * named, so none is forgotten when one is added.
    *
    * @param changes names of components, each followed by its new value
    */

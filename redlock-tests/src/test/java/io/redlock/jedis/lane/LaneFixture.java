@@ -15,6 +15,7 @@ import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testbed.Await;
+import io.redlock.testkit.Requests;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -112,20 +113,11 @@ public final class LaneFixture implements AutoCloseable {
   }
 
   CompletableFuture<NodeReply> send(NodeRequest request) {
-    CompletableFuture<NodeReply> answer = new CompletableFuture<>();
-    lane.send(
-        request,
-        0,
-        (slot, reply) -> {
-          if (!answer.complete(reply)) {
-            throw new AssertionError("answered twice: " + request);
-          }
-        });
-    return answer;
+    return Requests.send(lane, request);
   }
 
   public NodeReply ask(NodeRequest request) {
-    return Await.value(request + " is answered", send(request));
+    return Requests.ask(lane, request);
   }
 
   /** A token that fits the clock of a server on this machine. */
