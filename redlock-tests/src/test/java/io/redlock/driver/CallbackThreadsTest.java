@@ -11,12 +11,12 @@ import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
-import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.RedlockSettings;
 import io.redlock.ReleaseResult;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.BlockingListener;
 import io.redlock.testbed.Unchecked;
 import io.redlock.testing.InMemoryMasters;
 import java.time.Duration;
@@ -25,7 +25,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
@@ -50,60 +49,29 @@ class CallbackThreadsTest {
           .renewFor(Duration.ofHours(1));
 
   private final InMemoryMasters masters = InMemoryMasters.inRealTime(3);
-  private final CountDownLatch never = new CountDownLatch(1);
+  private final BlockingListener blocking = new BlockingListener();
+  private final Telling telling = new Telling();
 
-  /** A listener that blocks in every method, or in all but {@code onEnd}. */
-  private final class Blocking implements RedlockListener {
+  /** Blocks in every method but this one. */
+  private static final class Telling extends BlockingListener {
     final CompletableFuture<LeaseEnd> told = new CompletableFuture<>();
-    final AtomicInteger blocked = new AtomicInteger();
-    private final boolean atTheEndToo;
-
-    Blocking(boolean atTheEndToo) {
-      this.atTheEndToo = atTheEndToo;
-    }
-
-    private void blocks() {
-      blocked.incrementAndGet();
-      block();
-    }
-
-    @Override
-    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-      blocks();
-    }
-
-    @Override
-    public void onExtend(Lease lease, ExtendResult result, Duration took) {
-      blocks();
-    }
 
     @Override
     public void onEnd(Lease lease, LeaseEnd end, Duration held) {
       told.complete(end);
-      if (atTheEndToo) {
-        blocks();
-      }
-    }
-
-    @Override
-    public void onNodeState(NodeStatus status) {
-      blocks();
     }
   }
 
   @AfterEach
   void letGo() {
-    never.countDown();
+    blocking.close();
+    telling.close();
     masters.close();
   }
 
   private Redlock connect(Consumer<RedlockSettings> configuration) {
     return masters.connect(
         settings -> configuration.accept(settings.nodeTimeout(Duration.ofMillis(500))));
-  }
-
-  private void block() {
-    Unchecked.call(() -> never.await());
   }
 
   private static boolean runs(String name) {
@@ -133,7 +101,7 @@ class CallbackThreadsTest {
       String name = "blocked " + index;
       held.add(redlock.acquire(name, LONG, WAIT));
       LeaseRequest waiting = LeaseRequest.of(name, LONG).waitUpTo(LONG);
-      dependents.add(redlock.acquireAsync(waiting).thenRun(this::block));
+      dependents.add(redlock.acquireAsync(waiting).thenRun(blocking::block));
     }
     held.forEach(Lease::close);
     return dependents;
@@ -143,7 +111,7 @@ class CallbackThreadsTest {
   void lossIsToldThoughTheCommonPoolIsBlocked() throws Exception {
     int blocked = 4 * ForkJoinPool.getCommonPoolParallelism() + 4;
     for (int index = 0; index < blocked; index++) {
-      ForkJoinPool.commonPool().execute(this::block);
+      ForkJoinPool.commonPool().execute(blocking::block);
     }
     Redlock redlock = connect(settings -> {});
     assertALossIsTold(redlock);
@@ -153,17 +121,16 @@ class CallbackThreadsTest {
 
   @Test
   void lossIsToldThoughTheListenerBlocks() throws Exception {
-    Blocking listener = new Blocking(false);
-    Redlock redlock = connect(settings -> settings.listener(listener));
+    Redlock redlock = connect(settings -> settings.listener(telling));
     blockDependents(redlock, 50);
     assertALossIsTold(redlock);
-    assertEquals(LeaseEnd.Cause.EXPIRED, Await.value("it comes", listener.told).cause());
+    assertEquals(LeaseEnd.Cause.EXPIRED, Await.value("it comes", telling.told).cause());
   }
 
   @Test
   void executorThatRunsInlineAndBlocksStopsNeitherTimersNorLosses() throws Exception {
     Redlock redlock =
-        connect(settings -> settings.callbackExecutor(Runnable::run).listener(new Blocking(false)));
+        connect(settings -> settings.callbackExecutor(Runnable::run).listener(telling));
     Lease renewed = redlock.acquire(RENEWED);
     assertALossIsTold(redlock);
     awaitRenewal(renewed);
@@ -218,7 +185,7 @@ class CallbackThreadsTest {
     List<CompletableFuture<Void>> behind = blockDependents(redlock, 10);
     redlock.close();
     assertEquals(LeaseEnd.Cause.CLOSED, Await.value("it comes", ended).cause());
-    never.countDown();
+    blocking.close();
     for (CompletableFuture<Void> each : behind) {
       Await.value("it comes", each);
     }
@@ -229,13 +196,12 @@ class CallbackThreadsTest {
 
   @Test
   void everyDutyOfTheLibraryGoesOnThoughAllCallbackThreadsBlock() throws Exception {
-    Blocking listener = new Blocking(true);
-    Redlock redlock = connect(settings -> settings.listener(listener));
+    Redlock redlock = connect(settings -> settings.listener(blocking));
     Redlock other = connect(settings -> {});
     for (int index = 0; index < CallbackThreads.MOST; index++) {
       redlock.acquire("first " + index, SHORT, WAIT);
     }
-    Await.until("all block", () -> listener.blocked.get() == 1 + CallbackThreads.MOST);
+    Await.until("all block", () -> blocking.blocked() == 1 + CallbackThreads.MOST);
 
     Lease renewed = redlock.acquire(RENEWED);
     AtomicInteger terms = new AtomicInteger();
@@ -271,8 +237,7 @@ class CallbackThreadsTest {
 
   @Test
   void resultWaitsForNoListener() throws Exception {
-    Redlock redlock =
-        connect(settings -> settings.listener(new Blocking(false)).listener(new Blocking(true)));
+    Redlock redlock = connect(settings -> settings.listener(telling).listener(blocking));
     for (int index = 0; index < 20; index++) {
       LeaseRequest request = LeaseRequest.of("result " + index, LONG).waitUpTo(WAIT);
       assertAcquired(Await.value("it comes", redlock.acquireAsync(request)));

@@ -4,16 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult;
 import io.redlock.Lease;
-import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.RedlockListener;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.spi.LockNode;
 import io.redlock.testbed.Await;
-import io.redlock.testbed.Unchecked;
+import io.redlock.testbed.BlockingListener;
 import io.redlock.testkit.FakeTicker;
 import io.redlock.testkit.InMemoryNode;
 import io.redlock.testkit.InMemoryServer;
@@ -22,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -34,38 +31,15 @@ class PassingTest {
       LeaseRequest.of("orders/42", Duration.ofSeconds(10)).waitUpTo(Duration.ofSeconds(9));
 
   private final FakeTicker ticker = new FakeTicker();
-  private final CountDownLatch never = new CountDownLatch(1);
-  private final Redlock redlock = connect();
+  @AutoClose private final BlockingListener blocking = new BlockingListener();
+  @AutoClose private final Redlock redlock = connect();
 
   private Redlock connect() {
     List<LockNode> nodes = new ArrayList<>();
     for (String name : List.of("a", "b", "c")) {
       nodes.add(new InMemoryNode(name, new InMemoryServer(ticker)));
     }
-    return new RedlockBuilder().over(nodes).ticker(ticker).listener(new Blocking()).build();
-  }
-
-  /** Blocks in whatever it hears of leases. */
-  private final class Blocking implements RedlockListener {
-    @Override
-    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-      block();
-    }
-
-    @Override
-    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
-      block();
-    }
-
-    private void block() {
-      Unchecked.call(() -> never.await());
-    }
-  }
-
-  @AfterEach
-  void letGo() {
-    never.countDown();
-    redlock.close();
+    return new RedlockBuilder().over(nodes).ticker(ticker).listener(blocking).build();
   }
 
   /** A thread that waits for the lease, and holds it until it is told to release it. */
