@@ -7,8 +7,6 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.Folders;
 import io.redlock.testbed.Unchecked;
 import io.redlock.testkit.GateProxy;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -98,13 +96,11 @@ abstract class DeploymentUnderFaults implements AutoCloseable {
   public void close() {
     store.close();
     journal.close();
-    try (Stream<Path> files = Files.list(folder)) {
+    try (Stream<Path> files = Unchecked.call(() -> Files.list(folder))) {
       Path history = folder.resolve("history.tsv");
       if (Files.exists(history)) {
         files.filter(file -> !file.equals(history)).forEach(Folders::delete);
       }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
   }
 }

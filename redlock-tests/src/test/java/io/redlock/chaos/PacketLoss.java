@@ -1,7 +1,9 @@
 package io.redlock.chaos;
 
 import io.redlock.testbed.Text;
+import io.redlock.testbed.Unchecked;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -78,7 +80,7 @@ final class PacketLoss {
         }
       }
       return "";
-    } catch (IOException e) {
+    } catch (IOException | UncheckedIOException e) {
       return why + e.getMessage();
     }
   }
@@ -98,26 +100,18 @@ final class PacketLoss {
   }
 
   private static void must(List<String> command) {
-    try {
-      String complaint = run(command);
-      if (!complaint.isEmpty()) {
-        throw new IllegalStateException(command + ": " + complaint);
-      }
-    } catch (IOException e) {
-      throw new IllegalStateException(command.toString(), e);
+    String complaint = run(command);
+    if (!complaint.isEmpty()) {
+      throw new IllegalStateException(command + ": " + complaint);
     }
   }
 
   /** The first line of what it complains of; empty if it has been done. */
-  private static String run(List<String> command) throws IOException {
-    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    try {
-      int code = process.waitFor();
-      return code == 0 ? "" : said.lines().findFirst().orElse("exit code " + code);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException("interrupted", e);
-    }
+  private static String run(List<String> command) {
+    Process process = Unchecked.call(new ProcessBuilder(command).redirectErrorStream(true)::start);
+    byte[] said = Unchecked.call(process.getInputStream()::readAllBytes);
+    int code = Unchecked.call(() -> process.waitFor());
+    String all = new String(said, StandardCharsets.UTF_8);
+    return code == 0 ? "" : all.lines().findFirst().orElse("exit code " + code);
   }
 }

@@ -4,13 +4,10 @@ import io.redlock.chaos.client.Variant;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.spi.HolderLabel;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.GateProxy;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -45,10 +42,10 @@ final class Tap implements Consumer<GateProxy.Exchange> {
             "shared_grant",
             "shared_extend",
             "shared_release")) {
-      operations.put(sha1(Variant.libraryScript(script)), script.replace("fair_", ""));
+      operations.put(Text.sha1(Variant.libraryScript(script)), script.replace("fair_", ""));
     }
     if (!variant.script().isEmpty()) {
-      operations.put(sha1(variant.brokenScript()), variant.script());
+      operations.put(Text.sha1(variant.brokenScript()), variant.script());
     }
   }
 
@@ -58,7 +55,7 @@ final class Tap implements Consumer<GateProxy.Exchange> {
     if (words.size() < 4 || !words.get(0).startsWith("EVAL")) {
       return;
     }
-    String digest = words.get(0).equals("EVAL") ? sha1(words.get(1)) : words.get(1);
+    String digest = words.get(0).equals("EVAL") ? Text.sha1(words.get(1)) : words.get(1);
     String operation = operations.get(digest);
     if (operation == null) {
       return;
@@ -111,14 +108,5 @@ final class Tap implements Consumer<GateProxy.Exchange> {
       at = end + 2 + length + 2;
     }
     return words;
-  }
-
-  private static String sha1(String text) {
-    try {
-      byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(bytes));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-1", e);
-    }
   }
 }

@@ -3,11 +3,10 @@ package io.redlock.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.testbed.Unchecked;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
-import java.io.IOException;
 import java.io.PrintStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,29 +29,25 @@ public record CommandRun(int exitCode, String output) {
   public static CommandRun withInput(
       String input, Map<String, String> settings, String... arguments) {
     ByteArrayOutputStream printed = new ByteArrayOutputStream();
+    PrintStream both = new PrintStream(printed, true, StandardCharsets.UTF_8);
+    Path ofChild = Unchecked.call(() -> Files.createTempFile("redlock-exec-", ""));
     try {
-      PrintStream both = new PrintStream(printed, true, StandardCharsets.UTF_8);
-      Path ofChild = Files.createTempFile("redlock-exec-", "");
-      try {
-        Console console =
-            new Console(
-                settings,
-                new ByteArrayInputStream(input.getBytes(StandardCharsets.UTF_8)),
-                both,
-                both,
-                child ->
-                    child
-                        .redirectInput(Path.of("/dev/null").toFile())
-                        .redirectErrorStream(true)
-                        .redirectOutput(ofChild.toFile()));
-        int exitCode = Cli.run(console, arguments);
-        printed.writeBytes(Files.readAllBytes(ofChild));
-        return new CommandRun(exitCode, printed.toString(StandardCharsets.UTF_8));
-      } finally {
-        Files.delete(ofChild);
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      Console console =
+          new Console(
+              settings,
+              new ByteArrayInputStream(input.getBytes(StandardCharsets.UTF_8)),
+              both,
+              both,
+              child ->
+                  child
+                      .redirectInput(Path.of("/dev/null").toFile())
+                      .redirectErrorStream(true)
+                      .redirectOutput(ofChild.toFile()));
+      int exitCode = Cli.run(console, arguments);
+      printed.writeBytes(Unchecked.call(() -> Files.readAllBytes(ofChild)));
+      return new CommandRun(exitCode, printed.toString(StandardCharsets.UTF_8));
+    } finally {
+      Unchecked.call(() -> Files.delete(ofChild));
     }
   }
 

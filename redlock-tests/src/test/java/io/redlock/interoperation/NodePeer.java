@@ -1,13 +1,10 @@
 package io.redlock.interoperation;
 
-import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.Unchecked;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.URISyntaxException;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -39,25 +36,16 @@ final class NodePeer implements AutoCloseable {
   }
 
   static NodePeer start(String packageName, RedisServers masters) {
-    try {
-      List<String> command = new ArrayList<>();
-      command.add("node");
-      command.add(
-          Path.of(NodePeer.class.getResource("/interoperation-peer.js").toURI()).toString());
-      command.add(packageName);
-      for (RedisServer master : masters) {
-        command.add(Integer.toString(master.port()));
-      }
-      ProcessBuilder builder = new ProcessBuilder(command);
-      builder
-          .environment()
-          .put("NODE_PATH", Path.of(FOLDER, "node_modules").toAbsolutePath().toString());
-      return new NodePeer(builder.redirectError(ProcessBuilder.Redirect.INHERIT).start());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (URISyntaxException e) {
-      throw new IllegalStateException(e);
-    }
+    URI program = Unchecked.call(NodePeer.class.getResource("/interoperation-peer.js")::toURI);
+    List<String> command =
+        new ArrayList<>(List.of("node", Path.of(program).toString(), packageName));
+    masters.forEach(master -> command.add(Integer.toString(master.port())));
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder
+        .environment()
+        .put("NODE_PATH", Path.of(FOLDER, "node_modules").toAbsolutePath().toString());
+    builder.redirectError(ProcessBuilder.Redirect.INHERIT);
+    return new NodePeer(Unchecked.call(builder::start));
   }
 
   /** Sends a command. */
@@ -82,15 +70,8 @@ final class NodePeer implements AutoCloseable {
 
   @Override
   public void close() {
-    try {
-      commands.close();
-      if (!process.waitFor(60, TimeUnit.SECONDS)) {
-        process.destroyForcibly();
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+    Unchecked.call(commands::close);
+    if (!Unchecked.call(() -> process.waitFor(60, TimeUnit.SECONDS))) {
       process.destroyForcibly();
     }
   }

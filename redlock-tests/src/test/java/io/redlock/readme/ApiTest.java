@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Repository;
+import io.redlock.testbed.Unchecked;
 import io.redlock.testing.InMemoryMasters;
 import io.redlock.testkit.Pinned;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.lang.module.ModuleDescriptor;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
@@ -226,10 +226,6 @@ class ApiTest {
     if (!constant) {
       return "";
     }
-    try {
-      return " = " + field.get(null);
-    } catch (IllegalAccessException e) {
-      throw new UncheckedIOException(new IOException(e));
-    }
+    return " = " + Unchecked.call(() -> field.get(null));
   }
 }

@@ -7,13 +7,11 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.testbed.Text;
 import io.redlock.testkit.Requests;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -61,7 +59,9 @@ record SimCommand(
   private static final Map<String, JedisDataException> ERRORS = new ConcurrentHashMap<>();
   private static final Map<String, Script> BY_DIGEST =
       Stream.of(Script.values())
-          .collect(Collectors.toUnmodifiableMap(SimCommand::digest, script -> script));
+          .collect(
+              Collectors.toUnmodifiableMap(
+                  script -> Text.sha1(text(script.text.getRaw())), script -> script));
   private static final int NAME_KEYS = 2; // of a name in a grant or extend: lock and fence
   private static final int QUEUE_KEYS = 4; // of a name in a release: lock, fence, queue and ends
 
@@ -219,16 +219,6 @@ record SimCommand(
         .filter(script -> Arrays.equals(script.text.getRaw(), text))
         .findFirst()
         .orElse(null);
-  }
-
-  /** The digest under which a server caches a script. */
-  static String digest(Script script) {
-    try {
-      MessageDigest sha = MessageDigest.getInstance("SHA-1");
-      return HexFormat.of().formatHex(sha.digest(script.text.getRaw()));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-1", e);
-    }
   }
 
   /** The same request, as far as a node is told of it. */

@@ -10,6 +10,7 @@ import io.redlock.driver.RedlockBuilder;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
+import io.redlock.testbed.Unchecked;
 import io.redlock.testkit.FakeTicker;
 import io.redlock.testkit.ForwardingNode;
 import io.redlock.testkit.InMemoryNode;
@@ -310,11 +311,7 @@ final class ThreadWorld {
     }
 
     private void await() {
-      try {
-        wait();
-      } catch (InterruptedException e) {
-        throw new IllegalStateException(e);
-      }
+      Unchecked.call(() -> wait());
     }
 
     /** Lets time pass up to each task in turn, so that none is late. */

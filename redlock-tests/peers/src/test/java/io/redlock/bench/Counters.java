@@ -1,8 +1,8 @@
 package io.redlock.bench;
 
 import com.sun.management.ThreadMXBean;
+import io.redlock.testbed.Unchecked;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -59,10 +59,8 @@ record Counters(
   }
 
   private static double sum(Path threads, ToDoubleFunction<Path> figure) {
-    try (Stream<Path> tasks = Files.list(threads)) {
+    try (Stream<Path> tasks = Unchecked.call(() -> Files.list(threads))) {
       return tasks.mapToDouble(figure).sum();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
   }
 

@@ -2,13 +2,12 @@ package io.redlock.chaos.client;
 
 import io.redlock.testbed.Unchecked;
 import java.io.BufferedReader;
-import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 
 /** One caller's connection to what the locks protect. Not thread-safe. */
 public final class StoreClient implements AutoCloseable {
@@ -53,16 +52,9 @@ public final class StoreClient implements AutoCloseable {
   }
 
   private String ask(String request) {
-    try {
-      socket.getOutputStream().write((request + "\n").getBytes(StandardCharsets.US_ASCII));
-      String answer = answers.readLine();
-      if (answer == null) {
-        throw new IOException("the store is gone");
-      }
-      return answer;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    byte[] line = (request + "\n").getBytes(StandardCharsets.US_ASCII);
+    Unchecked.call(() -> socket.getOutputStream().write(line));
+    return Objects.requireNonNull(Unchecked.call(answers::readLine), "the store is gone");
   }
 
   @Override

@@ -1,7 +1,5 @@
 package io.redlock.testbed;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -17,12 +15,10 @@ public final class Folders {
     if (Files.notExists(folder)) {
       return;
     }
-    try (Stream<Path> files = Files.walk(folder)) {
+    try (Stream<Path> files = Unchecked.call(() -> Files.walk(folder))) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
+        Unchecked.call(() -> Files.delete(file));
       }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
   }
 }

@@ -173,12 +173,8 @@ public final class RedisServer implements AutoCloseable {
   /** Kills the process and starts an empty one on the same port, with additional configuration. */
   public void restart(String... additionalConfig) {
     process.close();
-    try {
-      process = launch(List.of(additionalConfig));
-      awaitAnswer();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    process = Unchecked.call(() -> launch(List.of(additionalConfig)));
+    Unchecked.call(this::awaitAnswer);
   }
 
   /**
@@ -211,6 +207,10 @@ public final class RedisServer implements AutoCloseable {
         new CommandArguments(() -> command[0].getBytes(StandardCharsets.UTF_8));
     for (int i = 1; i < command.length; i++) {
       arguments.add(command[i]);
+    }
+    return SafeEncoder.encodeObject(connection.executeCommand(arguments));
+  }
+
   /** Returns true if it executes a command. */
   public boolean serves(String... command) {
     try {
@@ -219,10 +219,6 @@ public final class RedisServer implements AutoCloseable {
     } catch (JedisException e) {
       return false;
     }
-  }
-
-    }
-    return SafeEncoder.encodeObject(connection.executeCommand(arguments));
   }
 
   /** The keys that are on the server now, sorted. */

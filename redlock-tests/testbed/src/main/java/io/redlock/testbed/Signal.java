@@ -1,7 +1,5 @@
 package io.redlock.testbed;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -34,14 +32,9 @@ public enum Signal {
   private void send(String pid) {
     String command =
         "kill -s " + name() + " " + pid; // the shell's own: not every machine has another
-    try {
-      if (new ProcessBuilder("sh", "-c", command).start().waitFor() != 0) {
-        throw new IllegalStateException(command + " failed");
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+    Process shell = Unchecked.call(new ProcessBuilder("sh", "-c", command)::start);
+    if (Unchecked.call(() -> shell.waitFor()) != 0) {
+      throw new IllegalStateException(command + " failed");
     }
   }
 

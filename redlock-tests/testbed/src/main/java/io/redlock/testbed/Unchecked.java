@@ -8,12 +8,12 @@ public final class Unchecked {
 
   /** Returns something. */
   public interface Call<T> {
-    T make() throws IOException, InterruptedException;
+    T make() throws Exception;
   }
 
   /** Returns nothing. */
   public interface Action {
-    void take() throws IOException, InterruptedException;
+    void take() throws Exception;
   }
 
   private Unchecked() {}
@@ -24,7 +24,9 @@ public final class Unchecked {
       return call.make();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
       throw new IllegalStateException(e);
     }
   }
