@@ -5,17 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.testbed.Await;
-import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.Unchecked;
-import java.io.BufferedReader;
+import io.redlock.testkit.JavaProgram;
 import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
-import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -43,20 +41,13 @@ class PacketLossTest {
 
   @Test
   void nothingRemainsOfAKilledProcess() throws Exception {
-    List<String> command = JavaCommand.likeThis(64);
-    command.add(Loser.class.getName());
-    Process process =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-    try (BufferedReader lines = process.inputReader()) {
-      assertEquals("losing", lines.readLine());
-      assertTrue(rules().contains(PacketLoss.CHAIN_PREFIX + process.pid()));
-    } finally {
-      process.destroyForcibly();
+    String chain;
+    try (JavaProgram.Running loser = JavaProgram.start(64, Redirect.INHERIT, Loser.class)) {
+      chain = PacketLoss.CHAIN_PREFIX + loser.process.pid();
+      assertEquals("losing", loser.answer());
+      assertTrue(rules().contains(chain));
     }
-    assertTrue(process.waitFor(60, TimeUnit.SECONDS));
-    Await.until(
-        "the chain of the killed process is removed",
-        () -> !rules().contains(PacketLoss.CHAIN_PREFIX + process.pid()));
+    Await.until("the chain of the killed process is removed", () -> !rules().contains(chain));
   }
 
   /** Waits to be killed. */

@@ -61,8 +61,7 @@ class FirstLeaseTest {
 
   private List<String> loadedByTheFirstLease() throws Exception {
     JavaProgram.Run run =
-        JavaProgram.run(
-            List.of("-Xlog:class+load"), Once.class.getName(), "off", "", servers.addresses());
+        JavaProgram.run(List.of("-Xlog:class+load"), Once.class, "off", servers.addresses());
     List<String> lines = run.lines();
     int connected = lines.indexOf(CONNECTED);
     int acquired = lines.indexOf(ACQUIRED);

@@ -14,9 +14,10 @@ import io.redlock.testbed.RequiresRedis;
 import io.redlock.testbed.TalkingServer;
 import io.redlock.testbed.TalkingServer.Talk;
 import io.redlock.testbed.Unchecked;
-import java.io.BufferedReader;
+import io.redlock.testkit.JavaProgram;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.lang.ProcessBuilder.Redirect;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -71,20 +72,14 @@ class LyingMasterTest {
     command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
     command.add(Client.class.getName());
     command.addAll(masters);
-    Process process =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
-    try (BufferedReader printed = process.inputReader();
-        OutputStream in = process.getOutputStream()) {
+    try (JavaProgram.Running client = JavaProgram.start(command, Redirect.DISCARD)) {
       Await.until(
           "all lies were told twice",
           PATIENCE,
-          () -> lies.get() > 2 * LIES.length || !process.isAlive());
-      assertTrue(process.isAlive(), () -> "it ended after lies: " + lies);
-      in.write('\n');
-      in.flush();
-      assertEquals("acquired", printed.readLine());
-    } finally {
-      process.destroyForcibly();
+          () -> lies.get() > 2 * LIES.length || !client.process.isAlive());
+      assertTrue(client.process.isAlive(), () -> "it ended after lies: " + lies);
+      client.ask("");
+      assertEquals("acquired", client.answer());
     }
   }
 

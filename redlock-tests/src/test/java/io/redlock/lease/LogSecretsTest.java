@@ -28,7 +28,7 @@ class LogSecretsTest {
   void noLogShowsAnOwnerIdOrAPassword() throws Exception {
     try (RedisServer server = RedisServer.start("--requirepass", "geheim").founded()) {
       JavaProgram.Run run =
-          JavaProgram.run(Holder.class.getName(), "trace", "", Integer.toString(server.port()));
+          JavaProgram.run(List.of(), Holder.class, "trace", Integer.toString(server.port()));
       assertEquals(0, run.exitCode(), run.lines()::toString);
       List<String> owners =
           run.lines().stream()

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.testbed.JavaCommand;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -74,31 +73,17 @@ public final class JavaProgram {
   /**
    * Runs the program to its end.
    *
+   * @param options of the JVM
    * @param logLevel what of the log is printed among the lines
-   * @param input its standard input
    */
-  public static Run run(String mainClass, String logLevel, String input, String... arguments)
-      throws IOException, InterruptedException {
-    return run(List.of(), mainClass, logLevel, input, arguments);
-  }
-
-  /** The same with further options of the JVM. */
-  public static Run run(
-      List<String> options, String mainClass, String logLevel, String input, String... arguments)
-      throws IOException, InterruptedException {
+  public static Run run(List<String> options, Class<?> main, String logLevel, String... arguments)
+      throws Exception {
     List<String> command = JavaCommand.likeThis(64, options.toArray(String[]::new));
-    command.add(LOG + logLevel);
-    command.add(mainClass);
+    command.addAll(List.of(LOG + logLevel, main.getName()));
     command.addAll(List.of(arguments));
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     try {
-      try (OutputStream toProgram = process.getOutputStream()) {
-        toProgram.write(input.getBytes(StandardCharsets.UTF_8));
-      }
-      List<String> lines =
-          new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
-              .lines()
-              .toList();
+      List<String> lines = process.inputReader(StandardCharsets.UTF_8).lines().toList();
       assertTrue(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS), "it ends");
       return new Run(process.exitValue(), lines);
     } finally {

@@ -76,7 +76,7 @@ class WaitersTest {
   void killedHeadOfTheQueueIsPassedOverAndTheOrderOfTheOthersIsKept() throws Exception {
     Lease held = masters.connect().acquire(renewed());
     try (StandStill machine = StandStill.watching();
-        JavaProgram.Running killed = waiter("fair")) {
+        JavaProgram.Running killed = waiter()) {
       awaitQueue(1);
       CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fair());
       awaitQueue(2);
@@ -100,7 +100,7 @@ class WaitersTest {
   void stoppedHeadOfTheQueueIsPassedOverAndGetsItsTurnWhenItIsBack() throws Exception {
     Redlock alice = masters.connect();
     Lease held = alice.acquire(renewed());
-    try (JavaProgram.Running stopped = waiter("fair")) {
+    try (JavaProgram.Running stopped = waiter()) {
       awaitQueue(1);
       CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fair());
       awaitQueue(2);
@@ -167,7 +167,7 @@ class WaitersTest {
   @Test
   void queueRunsOutByItselfWhenAllWhoWaitedAreDead() throws Exception {
     Lease held = masters.connect().acquire(renewed());
-    try (JavaProgram.Running waiter = waiter("fair")) {
+    try (JavaProgram.Running waiter = waiter()) {
       awaitQueue(1);
       waiter.process.destroyForcibly();
     }
@@ -183,7 +183,7 @@ class WaitersTest {
   }
 
   /** A waiter in a process of its own. */
-  private JavaProgram.Running waiter(String mode) throws IOException {
-    return WaitingClient.start(mode, resource, masters.addresses());
+  private JavaProgram.Running waiter() throws IOException {
+    return WaitingClient.start("fair", resource, masters.addresses());
   }
 }

@@ -19,8 +19,8 @@ import java.util.List;
 /**
  * A waiter and holder in a process of its own, so that it can be stopped and killed. Prints {@code
  * held} and its token when it has the resource; at the next line that it reads, prints whether its
- * lease is valid, and lets go. Arguments: {@code fair}, {@code renewed} or {@code backoff}, the
- * resource, the masters' addresses.
+ * lease is valid, and lets go. Arguments: {@code fair} or {@code renewed}, the resource, the
+ * masters' addresses.
  */
 public final class WaitingClient {
 
@@ -46,14 +46,10 @@ public final class WaitingClient {
     JedisRedlock.Builder settings =
         JedisRedlock.builder().nodeTimeout(Duration.ofSeconds(4)).restartGuard(false);
     List.of(args).subList(2, args.length).forEach(settings::node);
-    Duration ttl = Duration.ofSeconds(args[0].equals("renewed") ? 9 : 20);
+    boolean isFair = args[0].equals("fair");
+    Duration ttl = Duration.ofSeconds(isFair ? 20 : 9);
     LeaseRequest plain = LeaseRequest.of(args[1], ttl).waitUpTo(Duration.ofMinutes(1));
-    LeaseRequest request =
-        switch (args[0]) {
-          case "fair" -> plain.fair();
-          case "renewed" -> plain.renewFor(Duration.ofHours(1));
-          default -> plain;
-        };
+    LeaseRequest request = isFair ? plain.fair() : plain.renewFor(Duration.ofHours(1));
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     try (Redlock redlock = settings.build();
