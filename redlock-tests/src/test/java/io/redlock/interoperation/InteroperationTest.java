@@ -15,9 +15,8 @@ import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -35,32 +34,17 @@ class InteroperationTest {
 
   private static final LeaseRequest READ = LeaseRequest.of("shared", TTL).shared();
 
-  private final String packageName;
-  private RedisServers masters;
-  private Redlock redlock;
-  private NodePeer peer;
+  @AutoClose private final RedisServers masters = RedisServers.start(3);
+  @AutoClose private final Redlock redlock = masters.patientClient().build();
+  @AutoClose private final NodePeer peer;
 
   InteroperationTest(String packageName) {
-    this.packageName = packageName;
+    peer = NodePeer.start(packageName, masters);
   }
 
   @BeforeAll
   static void havePackages() {
     assumeTrue(NodePeer.isGiven(), NodePeer.ADVICE);
-  }
-
-  @BeforeEach
-  void start() {
-    masters = RedisServers.start(3);
-    redlock = masters.patientClient().build();
-    peer = NodePeer.start(packageName, masters);
-  }
-
-  @AfterEach
-  void stop() {
-    peer.close();
-    redlock.close();
-    masters.close();
   }
 
   @Test

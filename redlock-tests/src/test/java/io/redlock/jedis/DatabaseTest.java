@@ -20,7 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
@@ -38,17 +38,11 @@ class DatabaseTest {
   private static final Duration NODE_TIMEOUT = Duration.ofSeconds(4);
 
   private final List<ConnectionPool> pools = new ArrayList<>();
-  private RedisServers servers;
-
-  @BeforeEach
-  void start() {
-    servers = RedisServers.start(3);
-  }
+  @AutoClose private final RedisServers servers = RedisServers.start(3);
 
   @AfterEach
-  void stop() {
+  void closePools() {
     pools.forEach(ConnectionPool::close);
-    servers.close();
   }
 
   private static JedisClientConfig database(int database) {

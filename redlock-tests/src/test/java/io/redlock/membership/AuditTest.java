@@ -27,8 +27,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -45,18 +45,8 @@ class AuditTest {
   private static final Duration NODE_TIMEOUT = Duration.ofSeconds(4);
 
   private final NodeNews told = new NodeNews();
-  private RedisServers servers;
-  private Redlock client;
-
-  @AfterEach
-  void stop() {
-    if (client != null) {
-      client.close();
-    }
-    if (servers != null) {
-      servers.close();
-    }
-  }
+  @AutoClose private RedisServers servers;
+  @AutoClose private Redlock client;
 
   private void connect(JedisRedlock.Builder settings, String... addresses) {
     client =
