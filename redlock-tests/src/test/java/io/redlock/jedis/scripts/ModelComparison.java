@@ -1,5 +1,6 @@
 package io.redlock.jedis.scripts;
 
+import static io.redlock.testbed.RedisServer.command;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -126,10 +127,6 @@ final class ModelComparison {
     return isReplica;
   }
 
-  private static void command(Connection connection, String... words) {
-    connection.executeCommand(arguments(words));
-  }
-
   private static CommandArguments arguments(String... words) {
     CommandArguments arguments = new CommandArguments(Protocol.Command.valueOf(words[0]));
     for (int i = 1; i < words.length; i++) {
@@ -219,22 +216,19 @@ final class ModelComparison {
       compared++;
       String kind = (sent.request.shared() ? "shared " : "") + expected.split(" ")[0];
       answers.merge(kind, 1, Integer::sum);
-      String told = told(real);
-      if (!expected.equals(told)) {
-        throw new AssertionError(
-            where()
-                + sent.request
-                + " ("
-                + words(sent.invocation)
-                + ")\n  over "
-                + before
-                + "\n  model: "
-                + expected
-                + "\n  script: "
-                + told
-                + " "
-                + real);
-      }
+      assertEquals(
+          expected,
+          told(real),
+          () ->
+              where()
+                  + sent.request
+                  + " ("
+                  + words(sent.invocation)
+                  + ")\n  over "
+                  + before
+                  + "\n  script: "
+                  + real
+                  + "\n  model, script");
     }
   }
 

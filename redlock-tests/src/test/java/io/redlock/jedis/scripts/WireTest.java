@@ -1,8 +1,10 @@
 package io.redlock.jedis.scripts;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import io.redlock.jedis.lane.LaneFixture;
 import io.redlock.jedis.lane.LaneSettings;
-import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Free;
@@ -20,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.ObjLongConsumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.args.Rawable;
@@ -99,44 +102,40 @@ class WireTest {
 
   /** One holds, one waits; times, tokens and ids are replaced by what they are. */
   private static String keysAfterTwoFairGrants() {
-    try (RedisServer server = RedisServer.start().founded();
-        LaneFixture lane = new LaneFixture(server.address(), Duration.ofSeconds(4)).up()) {
-      long token = lane.token();
-      String[] owners = {"owner-1", "owner-2"};
-      NodeReply.Kind[] replies = {NodeReply.Kind.GRANTED, NodeReply.Kind.HELD};
-      for (int i = 0; i < 2; i++) {
-        Ticket ticket = new Ticket("client", i, token + i, 20_000, false);
-        NodeReply reply = lane.ask(new Grant(ONE, owners[i], token + i, 0, 10_000, ticket, 0));
-        if (reply.kind() != replies[i]) {
-          throw new AssertionError(reply);
-        }
-      }
-      return keys(server);
-    }
+    return keysAfter(
+        (lane, token) -> {
+          List<Kind> kinds = List.of(Kind.GRANTED, Kind.HELD);
+          for (int i = 0; i < 2; i++) {
+            Ticket ticket = new Ticket("client", i, token + i, 20_000, false);
+            String owner = "owner-" + (i + 1);
+            NodeRequest grant = new Grant(ONE, owner, token + i, 0, 10_000, ticket, 0);
+            assertEquals(kinds.get(i), lane.ask(grant).kind());
+          }
+        });
   }
 
   /** One reads, one was released. */
   private static String keysAfterTwoReaders() {
-    try (RedisServer server = RedisServer.start().founded();
-        LaneFixture lane = new LaneFixture(server.address(), Duration.ofSeconds(4)).up()) {
-      long token = lane.token();
-      for (String owner : List.of("owner-1", "owner-2")) {
-        NodeReply reply = lane.ask(new Grant(ONE, owner, token, 0, 10_000, null, token));
-        if (reply.kind() != NodeReply.Kind.GRANTED) {
-          throw new AssertionError(reply);
-        }
-      }
-      lane.ask(new Release(ONE, "owner-2", token, 0, true, null, 10_000));
-      return keys(server);
-    }
+    return keysAfter(
+        (lane, token) -> {
+          for (String owner : List.of("owner-1", "owner-2")) {
+            NodeRequest grant = new Grant(ONE, owner, token, 0, 10_000, null, token);
+            assertEquals(Kind.GRANTED, lane.ask(grant).kind());
+          }
+          lane.ask(new Release(ONE, "owner-2", token, 0, true, null, 10_000));
+        });
   }
 
-  private static String keys(RedisServer server) {
+  private static String keysAfter(ObjLongConsumer<LaneFixture> requests) {
     StringBuilder text = new StringBuilder();
-    for (String key : server.keys("*")) {
-      text.append(key).append(' ').append(value(server, key)).append(", ");
-      text.append((Long) server.command("PTTL", key) < 0 ? "never expires" : "expires");
-      text.append('\n');
+    try (RedisServer server = RedisServer.start().founded();
+        LaneFixture lane = new LaneFixture(server.address(), Duration.ofSeconds(4)).up()) {
+      requests.accept(lane, lane.token());
+      for (String key : server.keys("*")) {
+        text.append(key).append(' ').append(value(server, key)).append(", ");
+        text.append((Long) server.command("PTTL", key) < 0 ? "never expires" : "expires");
+        text.append('\n');
+      }
     }
     return text.toString();
   }
