@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * Three brand-new masters, a service that holds leases on them, and an operator who types commands.
  * The masters are {@code a:6379}, {@code b:6379} and {@code c:6379}; {@code a GET key} is sent to
  * the first, {@code all GET key} to each. {@code @name} is the token of a lease on that name; in
- * what is printed, {@code #} stands for a time that differs from run to run.
+ * what is printed, {@code #} stands for a time that differs from run to run, and masters of which
+ * the same is said share a line.
  */
 final class CommandStage implements Scenes.Actor {
 
@@ -31,6 +32,8 @@ final class CommandStage implements Scenes.Actor {
   private static final Duration TTL = Duration.ofMinutes(10);
 
   private static final Pattern ADDRESS = Pattern.compile("\\b([abc]|localhost[abc]):6379");
+
+  private static final Pattern ALIKE = Pattern.compile("(?m)^([abc,]+)(:6379.*)\n([abc])\\2$");
 
   private static final Pattern SET = Pattern.compile("\\[\\w+:6379(, \\w+:6379)*]");
 
@@ -60,7 +63,11 @@ final class CommandStage implements Scenes.Actor {
   @Override
   public List<String> act(String command, String rest) throws Exception {
     List<String> printed = act((command + " " + rest).strip());
-    return printed.isEmpty() ? printed : List.of(String.join("\n", printed));
+    String text = String.join("\n", printed);
+    for (int other = 1; other < servers.size(); other++) {
+      text = ALIKE.matcher(text).replaceAll("$1,$3$2");
+    }
+    return printed.isEmpty() ? printed : List.of(text);
   }
 
   List<String> act(String command) throws Exception {
