@@ -3,16 +3,18 @@ package io.redlock.jedis.deployment;
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.text.Brief;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
+import redis.clients.jedis.BuilderFactory;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.params.ScanParams;
+import redis.clients.jedis.resps.ScanResult;
 
 /** The keys that locks leave on a master, found by SCAN. */
 public final class LockKeys {
@@ -41,10 +43,7 @@ public final class LockKeys {
    */
   public record Found(Set<String> keys, boolean isComplete) {}
 
-  /** Some keys, and the cursor of the next ones. */
-  private record Page(String next, List<String> keys) {}
-
-  private static final Page END = new Page("", List.of());
+  private static final ScanResult<String> END = new ScanResult<>("", List.of());
 
   private LockKeys() {}
 
@@ -118,23 +117,15 @@ public final class LockKeys {
   static Stream<List<String>> scan(Connection connection, String prefix) {
     String pattern = prefix.replaceAll("[\\\\*?\\[\\]^-]", "\\\\$0") + "*";
     return Stream.iterate(
-            page(connection, pattern, "0"),
+            page(connection, pattern, ScanParams.SCAN_POINTER_START),
             page -> page != END,
-            page -> page.next.equals("0") ? END : page(connection, pattern, page.next))
-        .map(Page::keys);
+            page -> page.isCompleteIteration() ? END : page(connection, pattern, page.getCursor()))
+        .map(ScanResult::getResult);
   }
 
-  private static Page page(Connection connection, String pattern, String cursor) {
+  private static ScanResult<String> page(Connection connection, String pattern, String cursor) {
     String count = Integer.toString(PAGE);
     connection.sendCommand(Protocol.Command.SCAN, cursor, "MATCH", pattern, "COUNT", count);
-    if (!(connection.getOne() instanceof List<?> answer && answer.size() == 2)) {
-      throw new JedisException("unexpected answer to SCAN");
-    }
-    List<?> keys = (List<?>) answer.get(1);
-    return new Page(text(answer.get(0)), keys.stream().map(LockKeys::text).toList());
-  }
-
-  private static String text(Object bytes) {
-    return new String((byte[]) bytes, StandardCharsets.UTF_8);
+    return BuilderFactory.SCAN_RESPONSE.build(connection.getOne());
   }
 }
