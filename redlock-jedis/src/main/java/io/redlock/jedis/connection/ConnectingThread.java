@@ -7,7 +7,7 @@ import java.net.SocketException;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.util.IOUtils;
 
-/** A thread that may connect to nodes; no other thread may, see {@link NodePools}. */
+/** A thread that may connect to nodes; no other thread may, see {@link NodePool}. */
 public final class ConnectingThread extends LibraryThread {
 
   private boolean mayConnect = true; // of this thread

@@ -4,7 +4,7 @@ import io.redlock.Redlock;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.connection.NodeAddress;
-import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.connection.NodePool;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
 import io.redlock.jedis.membership.Agreement;
@@ -74,22 +74,26 @@ public final class DeploymentSettings {
   private final RedlockBuilder core = new RedlockBuilder();
   private final SettingValues values = core.values();
   private boolean observes;
+  private NodeAddress login = NodeAddress.standIn(1); // of a master that is listed
   private @Nullable JedisClientConfig clientConfig;
 
-  /** A master that is reached by its address, or through a user-supplied pool. */
-  private record Master(
-      String name, @Nullable NodeAddress address, @Nullable Pool<Connection> pool) {}
+  /** A master, and the way to its connections, for one of which it waits for so long at most. */
+  private record Master(String name, Function<Duration, NodePool> open) {}
 
   /** Adds a master, or a future one, that is reached through a user-supplied pool. */
   public void add(Setting<String> list, @Nullable String name, Pool<Connection> pool) {
-    String node = Brief.text(String.valueOf(name));
-    String fix = "give the pool of node " + node + ", or add the node by its address";
-    Objects.requireNonNull(pool, "pool is null: " + fix);
+    String node = String.valueOf(name);
+    String fix = ": give the pool of node " + Brief.text(node) + ", or add the node by its address";
+    Objects.requireNonNull(pool, "pool is null" + fix);
     if (name == null || name.isBlank()) {
       String what = name == null ? "null" : "blank";
       misread.add("the name of node " + position() + " is " + what + ": give it one");
     }
-    (list == Setting.NODES ? masters : future).add(new Master(String.valueOf(name), null, pool));
+    add(list, new Master(node, patience -> new NodePool(node, pool, false)));
+  }
+
+  private void add(Setting<?> list, Master master) {
+    (list == Setting.NODES ? masters : future).add(master);
   }
 
   /** Reads settings as text; what cannot be parsed is reported with all other faults. */
@@ -101,10 +105,7 @@ public final class DeploymentSettings {
 
   /** Sets what the addresses leave open. */
   public void clientConfig(JedisClientConfig clientConfig) {
-    this.clientConfig =
-        Objects.requireNonNull(
-            clientConfig,
-            "clientConfig is null: give a value, or leave the call out for the default");
+    this.clientConfig = Setting.given(clientConfig, "clientConfig");
   }
 
   /** Sets a value. Masters are added instead: one, or several between commas or white space. */
@@ -117,8 +118,8 @@ public final class DeploymentSettings {
         value == null ? new String[1] : SEPARATOR.split(value.toString().strip(), -1);
     for (String each : addresses) {
       NodeAddress address = NodeAddress.parse(each, position(), misread);
-      Master master = new Master(address.name(), address, null);
-      (setting == Setting.NODES ? masters : future).add(master);
+      add(setting, new Master(address.name(), patience -> open(address, patience)));
+      login = address;
     }
   }
 
@@ -157,11 +158,11 @@ public final class DeploymentSettings {
     Quorum quorum = survey.quorum();
     Peers peers = new Peers(survey.names(), quorum);
     List<NodeLane> lanes = new ArrayList<>();
-    for (Survey.Master each : survey.masters()) {
+    for (NodePool each : survey.masters()) {
       NodeTrust trust =
           new NodeTrust(
               each.name(), lanes.size(), peers, survey.rules(), values.driftPartsPerMillion());
-      lanes.add(NodeLane.of(each.name(), each.pool(), each.ownsPool(), settings, trust));
+      lanes.add(NodeLane.of(each, settings, trust));
     }
     Redlock redlock = core.over(lanes, quorum).holder(holder()).build();
     awaitFirstContact(lanes, settings.nodeTimeoutNanos() * FIRST_CONTACT_NODE_TIMEOUTS);
@@ -328,27 +329,21 @@ public final class DeploymentSettings {
                     Setting.CLOCK_SKEW,
                     Setting.DRIFT_PER_SECOND,
                     Setting.RESTART_GUARD));
-    String client = future.isEmpty() ? holder() : holder() + Unmoved.MOVING;
-    Function<NodeAddress, Survey.Master> open =
-        each ->
-            new Survey.Master(
-                each.name(),
-                NodePools.open(each, clientConfig, client, settings.silenceTimeout()),
-                true);
-    List<Survey.Master> opened = new ArrayList<>();
-    NodeAddress listed = NodeAddress.standIn(1);
+    Duration patience = settings.silenceTimeout();
     Stream<Master> joining = future.stream().filter(each -> !names.contains(each.name));
-    for (Master each : Stream.concat(masters.stream(), joining).toList()) {
-      if (each.pool != null) {
-        opened.add(new Survey.Master(each.name, each.pool, false));
-      } else if (each.address != null) {
-        opened.add(open.apply(each.address));
-        listed = each.address;
-      }
-    }
-    NodeAddress login = listed; // others are reached with the credentials of one that is listed
+    List<NodePool> opened =
+        Stream.concat(masters.stream(), joining).map(each -> each.open.apply(patience)).toList();
     return new Survey(
-        opened, Quorum.of(names, moved), settings, rules, name -> open.apply(login.at(name)));
+        opened,
+        Quorum.of(names, moved),
+        settings,
+        rules,
+        name -> open(login.at(name), patience)); // with the credentials of one that is listed
+  }
+
+  private NodePool open(NodeAddress address, Duration patience) {
+    String client = future.isEmpty() ? holder() : holder() + Unmoved.MOVING;
+    return NodePool.open(address, clientConfig, client, patience);
   }
 
   /** Returns the name of this process: printable ASCII without blanks, of bounded length. */

@@ -1,7 +1,7 @@
 package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.connection.ConnectingThread;
-import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.connection.NodePool;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.Membership.Node;
@@ -30,7 +30,6 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.util.Pool;
 
 /**
  * Questions to all masters in parallel, without a lock service: audits, and others.
@@ -42,11 +41,11 @@ import redis.clients.jedis.util.Pool;
  * @param others opens masters that are in no list, by name
  */
 public record Survey(
-    List<Master> masters,
+    List<NodePool> masters,
     Quorum quorum,
     LaneSettings settings,
     TrustRules rules,
-    Function<String, Master> others)
+    Function<String, NodePool> others)
     implements AutoCloseable {
 
   /**
@@ -65,9 +64,6 @@ public record Survey(
 
   /** Enough to meet one again if any of them answers. */
   private static final int MOST_CONNECTIONS = 16;
-
-  /** A master and the pool of its connections. */
-  public record Master(String name, Pool<Connection> pool, boolean ownsPool) {}
 
   /**
    * The answer of one master.
@@ -89,11 +85,11 @@ public record Survey(
   /** Closes the pools that were opened for it. */
   @Override
   public void close() {
-    masters.stream().filter(Master::ownsPool).forEach(each -> each.pool.close());
+    masters.stream().filter(NodePool::isOwn).forEach(each -> each.pool().close());
   }
 
   List<String> names() {
-    return masters.stream().map(Master::name).toList();
+    return masters.stream().map(NodePool::name).toList();
   }
 
   // Questions.
@@ -110,7 +106,7 @@ public record Survey(
    * @param longest the longest time for the answer itself, beyond that to connect
    */
   public <T> List<Answer<T>> ask(
-      List<Master> some, Function<Connection, T> question, Duration longest) {
+      List<NodePool> some, Function<Connection, T> question, Duration longest) {
     List<Asked<T>> pending = some.stream().map(each -> start(each, question)).toList();
     long startNanos = System.nanoTime();
     long patienceNanos = settings.silenceTimeoutNanos() * TIMEOUTS + longest.toNanos();
@@ -119,26 +115,26 @@ public record Survey(
         .toList();
   }
 
-  private static <T> Asked<T> start(Master master, Function<Connection, T> question) {
+  private static <T> Asked<T> start(NodePool master, Function<Connection, T> question) {
     FutureTask<Answer<T>> answer = new FutureTask<>(() -> ask(master, question));
-    ConnectingThread thread = new ConnectingThread(answer, "redlock-probe-" + master.name);
+    ConnectingThread thread = new ConnectingThread(answer, "redlock-probe-" + master.name());
     thread.start();
     return new Asked<>(thread, answer);
   }
 
-  private static <T> Answer<T> ask(Master master, Function<Connection, T> question) {
+  private static <T> Answer<T> ask(NodePool master, Function<Connection, T> question) {
     Connection connection = null;
     try {
-      if (master.ownsPool) {
-        master.pool.clear(); // a server may have closed a connection that rested
+      if (master.isOwn()) {
+        master.pool().clear(); // a server may have closed a connection that rested
       }
-      connection = NodePools.lease(master.pool, master.ownsPool);
+      connection = master.lease();
       Answer<T> answer = new Answer<>(question.apply(connection), null);
       connection.close();
       return answer;
     } catch (RuntimeException e) {
       if (connection != null) {
-        NodePools.discard(master.pool, connection, e);
+        master.discard(connection, e);
       }
       return new Answer<>(null, ReplyMapper.connectFailure(e));
     }
@@ -173,7 +169,7 @@ public record Survey(
 
   /** Audits masters that are in no list. */
   List<Audited> auditOthers(Collection<String> names) {
-    List<Master> opened = names.stream().map(others).toList();
+    List<NodePool> opened = names.stream().map(others).toList();
     Quorum all = Quorum.of(opened.size());
     try (Survey survey = new Survey(opened, all, settings, rules, others)) {
       return survey.audit();

@@ -1,5 +1,6 @@
 package io.redlock.jedis.deployment;
 
+import io.redlock.jedis.connection.NodePool;
 import io.redlock.jedis.deployment.Survey.Answer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,7 +33,7 @@ public record Unmoved(Set<String> clients, Map<String, String> unknown) {
 
   /** Returns those that the masters name, except those that are gone for good. */
   public static Unmoved of(Survey survey, Set<String> gone) {
-    List<Survey.Master> asked =
+    List<NodePool> asked =
         survey.masters().stream().filter(each -> !gone.contains(each.name())).toList();
     List<Answer<String>> answers =
         survey.ask(

@@ -3,7 +3,7 @@ package io.redlock.jedis.lane;
 import static io.redlock.jedis.lane.LaneSettings.LOG;
 
 import io.redlock.jedis.connection.ConnectingThread;
-import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.connection.NodePool;
 import io.redlock.spi.LibraryThread;
 import java.io.IOException;
 import java.util.Objects;
@@ -19,7 +19,6 @@ import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
-import redis.clients.jedis.util.Pool;
 
 /**
  * A dialer that uses Jedis. One daemon thread makes a connection, reads it, returns it to the pool,
@@ -41,24 +40,19 @@ public final class JedisDialer implements Dialer {
   private static final long PATIENCE_NANOS = 50_000_000;
 
   private final String threadName;
-  private final Pool<Connection> pool;
-  private final boolean ownsPool;
+  private final NodePool pool;
   private final int soTimeoutMillis;
   private final ThreadPoolExecutor connections; // one at a time
   private volatile @Nullable ConnectingThread worker; // the last one
 
   /**
    * @param threadName the name of its thread
-   * @param pool the source of the connections
-   * @param ownsPool true if the pool belongs to the lane: it is closed with the dialer, and on
-   *     database 0
+   * @param pool the source of the connections, which is closed with the dialer if it is our own
    * @param settings give the read timeout
    */
-  public JedisDialer(
-      String threadName, Pool<Connection> pool, boolean ownsPool, LaneSettings settings) {
+  public JedisDialer(String threadName, NodePool pool, LaneSettings settings) {
     this.threadName = threadName;
     this.pool = pool;
-    this.ownsPool = ownsPool;
     this.soTimeoutMillis = settings.soTimeoutMillis();
     this.connections =
         new ThreadPoolExecutor(
@@ -129,12 +123,12 @@ public final class JedisDialer implements Dialer {
     SocketWire wire = null;
     ConnectingThread.mayConnect(true);
     try {
-      leased = NodePools.lease(pool, ownsPool);
+      leased = pool.lease();
       wire = new SocketWire(leased, speaksResp3(leased));
       return wire;
     } finally {
       if (leased != null && wire == null) { // no memory: the pool would always count it
-        pool.returnBrokenResource(leased);
+        pool.pool().returnBrokenResource(leased);
       }
       ConnectingThread.mayConnect(false);
     }
@@ -171,9 +165,9 @@ public final class JedisDialer implements Dialer {
   }
 
   private void closePool() {
-    if (ownsPool) {
+    if (pool.isOwn()) {
       try {
-        pool.close();
+        pool.pool().close();
       } catch (RuntimeException e) {
         LOG.debug("{}: the pool did not close cleanly", threadName, e);
       }
@@ -289,7 +283,7 @@ public final class JedisDialer implements Dialer {
 
     void giveBack() {
       connection.setBroken();
-      pool.returnBrokenResource(connection);
+      pool.pool().returnBrokenResource(connection);
     }
   }
 }

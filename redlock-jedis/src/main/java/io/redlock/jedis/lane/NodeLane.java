@@ -1,6 +1,7 @@
 package io.redlock.jedis.lane;
 
 import io.redlock.NodeStatus;
+import io.redlock.jedis.connection.NodePool;
 import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
@@ -13,8 +14,6 @@ import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.Connection;
-import redis.clients.jedis.util.Pool;
 
 /**
  * The only path to a master: requests go over one connection in the order in which they were given,
@@ -50,20 +49,11 @@ public final class NodeLane implements LockNode {
     this.random = random;
   }
 
-  /**
-   * Returns a lane whose connections come from a pool.
-   *
-   * @param ownsPool true if the pool is closed with the lane
-   */
-  public static NodeLane of(
-      String name,
-      Pool<Connection> pool,
-      boolean ownsPool,
-      LaneSettings settings,
-      NodeTrust trust) {
+  /** Returns a lane whose connections come from a pool, which it closes if that is our own. */
+  public static NodeLane of(NodePool pool, LaneSettings settings, NodeTrust trust) {
     return new NodeLane(
-        name,
-        new JedisDialer("redlock-lane-" + name, pool, ownsPool, settings),
+        pool.name(),
+        new JedisDialer("redlock-lane-" + pool.name(), pool, settings),
         settings,
         trust,
         () -> ThreadLocalRandom.current().nextLong());

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.connection.NodePool;
 import io.redlock.jedis.deployment.ChangedMasters.NoAnswer;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
 import io.redlock.jedis.lane.LaneSettings;
@@ -59,7 +60,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 class DeploymentSettingsTest {
 
   private static final String LANE = "io.redlock.jedis.lane.NodeLane";
-  private static final String POOLS = "io.redlock.jedis.connection.NodePools";
+  private static final String POOLS = "io.redlock.jedis.connection.NodeSocket";
 
   /** Loads the library anew, and knows what it has loaded. */
   private static final class Loader extends ClassLoader {
@@ -123,8 +124,8 @@ class DeploymentSettingsTest {
       return tables.computeIfAbsent(name, Table::new);
     }
 
-    private Survey.Master master(String name, boolean isOwn) {
-      return new Survey.Master(name, table(name).pool, isOwn);
+    private NodePool master(String name, boolean isOwn) {
+      return new NodePool(name, table(name).pool, isOwn);
     }
 
     @Override
@@ -184,7 +185,7 @@ class DeploymentSettingsTest {
       try (Survey survey = settings.survey("cannot")) {
         LaneSettings times = survey.settings();
         TrustRules rules = survey.rules();
-        List<Boolean> owned = survey.masters().stream().map(Survey.Master::ownsPool).toList();
+        List<Boolean> owned = survey.masters().stream().map(NodePool::isOwn).toList();
         tell(survey.quorum() + " of " + survey.names() + ", owned: " + owned);
         tell(
             "silence "

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.redlock.NodeStatus;
 import io.redlock.jedis.connection.ConnectingThread;
+import io.redlock.jedis.connection.NodePool;
 import io.redlock.scenes.FakeTime;
 import io.redlock.scenes.KeptLog;
 import java.io.IOException;
@@ -149,7 +150,7 @@ class JedisDialerTest {
             super.close();
           }
         };
-    dialer = new JedisDialer(THREAD, pool, true, settings);
+    dialer = new JedisDialer(THREAD, new NodePool("n", pool, true), settings);
   }
 
   @AfterEach
@@ -435,7 +436,7 @@ class JedisDialerTest {
   @Test
   void attemptForWhichNoThreadStartsThrows() {
     // No thread has such a name, so none starts.
-    JedisDialer without = new JedisDialer(null, pool, false, settings);
+    JedisDialer without = new JedisDialer(null, new NodePool("n", pool, false), settings);
     for (int times = 0; times < 2; times++) {
       assertThrows(
           NullPointerException.class, () -> without.dial(new TestLine((self, event) -> {})));
@@ -445,7 +446,7 @@ class JedisDialerTest {
   @Test
   void laneOfAPoolConnectsThroughIt() throws Exception {
     FakeTime time = new FakeTime();
-    NodeLane lane = NodeLane.of("n", pool, true, settings, FakeNet.trust());
+    NodeLane lane = NodeLane.of(new NodePool("n", pool, true), settings, FakeNet.trust());
     assertEquals("n", lane.name());
     lane.start(time, time, status -> {});
     hangUp();
@@ -514,7 +515,7 @@ class JedisDialerTest {
 
   @Test
   void closeOfADialerThatDoesNothingClosesItsPoolButNotThatOfSomebodyElse() {
-    new JedisDialer(THREAD, pool, false, settings).close();
+    new JedisDialer(THREAD, new NodePool("n", pool, false), settings).close();
     assertFalse(pool.isClosed());
     dialer.close();
     assertTrue(pool.isClosed());

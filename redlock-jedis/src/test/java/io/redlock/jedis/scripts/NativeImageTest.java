@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.connection.NodeAddress;
-import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.connection.NodePool;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -62,7 +62,7 @@ class NativeImageTest {
               }
             });
     try {
-      NodePools.open(NodeAddress.standIn(1), null, "test", Duration.ofSeconds(1)).close();
+      NodePool.open(NodeAddress.standIn(1), null, "test", Duration.ofSeconds(1)).pool().close();
     } finally {
       Thread.currentThread().setContextClassLoader(before);
     }

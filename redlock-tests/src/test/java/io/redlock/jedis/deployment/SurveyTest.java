@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import io.redlock.jedis.connection.NodeAddress;
-import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.connection.NodePool;
 import io.redlock.jedis.deployment.Survey.Answer;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.membership.TrustRules;
@@ -23,7 +23,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.util.Pool;
 
 @RequiresRedis
 class SurveyTest {
@@ -36,7 +36,7 @@ class SurveyTest {
   @Test
   void masterThatDiesWhileItIsAskedGivesNoAnswer() {
     try (RedisServer server = RedisServer.start();
-        ConnectionPool pool = pool(server)) {
+        Pool<Connection> pool = pool(server)) {
       Survey survey = survey(pool, PATIENCE);
       Function<Connection, String> question = connection -> killed(server, connection);
       assertLost(survey.ask(survey.masters(), question, Duration.ZERO).get(0));
@@ -56,7 +56,7 @@ class SurveyTest {
     Duration usual = Duration.ofMillis(20);
     CountDownLatch othersTimeIsOver = new CountDownLatch(1);
     try (RedisServer server = RedisServer.start();
-        ConnectionPool pool = pool(server)) {
+        Pool<Connection> pool = pool(server)) {
       Survey survey = survey(pool, usual);
       Function<Connection, Boolean> question = connection -> ends(othersTimeIsOver);
       assertEquals(
@@ -78,14 +78,14 @@ class SurveyTest {
     return Unchecked.call(() -> latch.await(60, TimeUnit.SECONDS));
   }
 
-  private ConnectionPool pool(RedisServer server) {
+  private Pool<Connection> pool(RedisServer server) {
     NodeAddress address = NodeAddress.parse(server.address(), 1, faults);
     assertEquals(List.of(), faults);
-    return NodePools.open(address, null, "test", PATIENCE);
+    return NodePool.open(address, null, "test", PATIENCE).pool();
   }
 
-  private static Survey survey(ConnectionPool pool, Duration timeout) {
-    List<Survey.Master> masters = List.of(new Survey.Master("master", pool, true));
+  private static Survey survey(Pool<Connection> pool, Duration timeout) {
+    List<NodePool> masters = List.of(new NodePool("master", pool, true));
     TrustRules rules = TrustRules.observing(true, 0);
     LaneSettings settings = new LaneSettings(0, timeout.toNanos(), 0, 0, new RequestEncoder(0, 0));
     return new Survey(masters, Quorum.of(1), settings, rules, name -> masters.get(0));

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.redlock.NodeStatus;
 import io.redlock.driver.RealTime;
 import io.redlock.jedis.connection.NodeAddress;
-import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.connection.NodePool;
 import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.membership.Peers;
 import io.redlock.jedis.membership.TrustRules;
@@ -22,8 +22,9 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.Connection;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.util.Pool;
 
 /** One lane with the clocks and the scheduler it needs, without a restart guard. */
 public final class LaneFixture implements AutoCloseable {
@@ -31,7 +32,7 @@ public final class LaneFixture implements AutoCloseable {
   final Ticker ticker = RealTime.ticker();
   final Scheduler scheduler = RealTime.scheduler();
   public final Queue<NodeStatus.State> states = new ConcurrentLinkedQueue<>();
-  final ConnectionPool pool;
+  final Pool<Connection> pool;
   public final NodeLane lane;
 
   public LaneFixture(String address, Duration nodeTimeout) {
@@ -44,23 +45,22 @@ public final class LaneFixture implements AutoCloseable {
       Duration silenceTimeout,
       JedisClientConfig clientConfig) {
     LaneSettings settings = settings(nodeTimeout, silenceTimeout);
-    NodeAddress parsed = address(address);
-    pool = NodePools.open(parsed, clientConfig, "test", settings.silenceTimeout());
-    lane = lane(parsed.name(), pool, true, settings);
+    NodePool opened =
+        NodePool.open(address(address), clientConfig, "test", settings.silenceTimeout());
+    pool = opened.pool();
+    lane = lane(opened, settings);
   }
 
   /** Has a lane over a pool of the user's. */
-  LaneFixture(String name, ConnectionPool pool, Duration nodeTimeout) {
+  LaneFixture(String name, Pool<Connection> pool, Duration nodeTimeout) {
     this.pool = pool;
-    lane = lane(name, pool, false, settings(nodeTimeout, null));
+    lane = lane(new NodePool(name, pool, false), settings(nodeTimeout, null));
   }
 
-  private static NodeLane lane(
-      String name, ConnectionPool pool, boolean ownsPool, LaneSettings settings) {
+  private static NodeLane lane(NodePool pool, LaneSettings settings) {
     TrustRules rules = TrustRules.of(false, Duration.ofSeconds(30), 10_000, 2_000_000, "");
-    Peers alone = new Peers(List.of(name), Quorum.of(1));
-    return NodeLane.of(
-        name, pool, ownsPool, settings, new NodeTrust(name, 0, alone, rules, 10_000));
+    Peers alone = new Peers(List.of(pool.name()), Quorum.of(1));
+    return NodeLane.of(pool, settings, new NodeTrust(pool.name(), 0, alone, rules, 10_000));
   }
 
   static LaneSettings settings(Duration nodeTimeout, Duration silenceTimeout) {

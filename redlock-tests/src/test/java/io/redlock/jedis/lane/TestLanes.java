@@ -3,7 +3,7 @@ package io.redlock.jedis.lane;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.jedis.connection.NodeAddress;
-import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.connection.NodePool;
 import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.membership.Peers;
 import io.redlock.jedis.membership.TrustRules;
@@ -38,11 +38,7 @@ public final class TestLanes {
       NodeTrust trust = new NodeTrust(address.name(), lanes.size(), peers, rules, 10_000);
       lanes.add(
           NodeLane.of(
-              address.name(),
-              NodePools.open(address, config, "test", settings.silenceTimeout()),
-              true,
-              settings,
-              trust));
+              NodePool.open(address, config, "test", settings.silenceTimeout()), settings, trust));
     }
     return lanes;
   }

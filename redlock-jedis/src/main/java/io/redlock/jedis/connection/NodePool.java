@@ -29,26 +29,28 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
-/** Opens the connection pools of lanes, and takes connections from them. */
-public final class NodePools {
+/**
+ * The connections to one master.
+ *
+ * @param name the name of the master
+ * @param isOwn true if the pool was opened here, and so is on database 0; false if it is the user's
+ */
+public record NodePool(String name, Pool<Connection> pool, boolean isOwn) {
 
   /** Finds the database in the answer to CLIENT INFO. */
   private static final Pattern DATABASE = Pattern.compile("(?:^|\\s)db=(\\d+)");
 
-  private NodePools() {}
-
   /**
-   * Takes a connection from a pool, which may have to connect. A connection of a user-supplied pool
-   * may be on any database, and on another one each time. Clients on different databases of a
-   * master would not see each other's locks.
+   * Takes a connection, which may have to be made. One of a user-supplied pool may be on any
+   * database, and on another one each time. Clients on different databases of a master would not
+   * see each other's locks.
    *
-   * @param ownsPool true if the pool was opened here, and so is on database 0
    * @throws UnfitConnection if the connection is on another database
    * @throws JedisException if the pool has none, or the server does not report the database
    */
-  public static Connection lease(Pool<Connection> pool, boolean ownsPool) {
+  public Connection lease() {
     Connection connection = pool.getResource();
-    if (ownsPool) {
+    if (isOwn) {
       return connection;
     }
     try {
@@ -58,7 +60,7 @@ public final class NodePools {
       pool.returnResource(connection); // nothing is wrong with it for others
       throw e;
     } catch (RuntimeException e) {
-      discard(pool, connection, e);
+      discard(connection, e);
       throw e;
     }
   }
@@ -68,7 +70,7 @@ public final class NodePools {
    *
    * @param why the failure that broke it
    */
-  public static void discard(Pool<Connection> pool, Connection connection, RuntimeException why) {
+  public void discard(Connection connection, RuntimeException why) {
     connection.setBroken();
     try {
       pool.returnBrokenResource(connection);
@@ -95,14 +97,14 @@ public final class NodePools {
   }
 
   /**
-   * Opens a pool for one master, without connecting yet.
+   * Opens a pool for the master of an address, without connecting yet.
    *
    * @param base the settings that the address leaves open: TLS, credentials, timeouts; null for the
    *     defaults
    * @param clientName the name of the connections if the base leaves it open
    * @param patience how long to wait for a connection if the base leaves it open
    */
-  public static ConnectionPool open(
+  public static NodePool open(
       NodeAddress address, @Nullable JedisClientConfig base, String clientName, Duration patience) {
     int millis = Math.toIntExact(patience.toMillis());
     JedisClientConfig given = base == null ? byDefault(millis) : base;
@@ -113,15 +115,19 @@ public final class NodePools {
     pool.setJmxEnabled(false);
     pool.setEvictionPolicy(new DefaultEvictionPolicy<>()); // by name a native image has none
     JedisClientConfig config = config(address, given, clientName, millis);
-    if (config.getAuthXManager() != null) {
-      // Only this one lets the pool renew the tokens of connections that it has lent.
-      return new ConnectionPool(address.hostAndPort(), config, pool);
-    }
-    JedisSocketFactory sockets = new DefaultJedisSocketFactory(address.hostAndPort(), config);
-    ConnectionFactory factory = new ConnectionFactory(NodeSocket.factory(sockets), config);
-    return given.getHostAndPortMapper() == null
-        ? checked(address, config, factory, pool)
-        : new ConnectionPool(factory, pool);
+    HostAndPort server = address.hostAndPort();
+    ConnectionFactory factory = new ConnectionFactory(sockets(server, config), config);
+    ConnectionPool opened =
+        config.getAuthXManager() != null // only this one renews the tokens of connections it lent
+            ? new ConnectionPool(server, config, pool)
+            : given.getHostAndPortMapper() != null
+                ? new ConnectionPool(factory, pool)
+                : checked(server, config, factory, pool);
+    return new NodePool(address.name(), opened, true);
+  }
+
+  private static JedisSocketFactory sockets(HostAndPort server, JedisClientConfig config) {
+    return NodeSocket.factory(new DefaultJedisSocketFactory(server, config));
   }
 
   private static JedisClientConfig byDefault(int timeoutMillis) {
@@ -132,21 +138,18 @@ public final class NodePools {
   }
 
   private static ConnectionPool checked(
-      NodeAddress address,
+      HostAndPort name,
       JedisClientConfig config,
       ConnectionFactory factory,
       GenericObjectPoolConfig<Connection> settings) {
-    HostAndPort name = address.hostAndPort();
     OneServer server =
         new OneServer(
             name.getHost(),
             InetAddress::getAllByName,
-            each ->
-                new Connection(
-                    NodeSocket.factory(
-                        new DefaultJedisSocketFactory(
-                            new HostAndPort(each.getHostAddress(), name.getPort()), config)),
-                    config));
+            each -> {
+              HostAndPort at = new HostAndPort(each.getHostAddress(), name.getPort());
+              return new Connection(sockets(at, config), config);
+            });
     return new ConnectionPool(factory, settings) {
       @Override
       public Connection getResource() {
