@@ -2,7 +2,6 @@ package io.redlock.jedis.connection;
 
 import io.redlock.jedis.scripts.UnfitConnection;
 import java.net.InetAddress;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -11,7 +10,6 @@ import org.apache.commons.pool2.impl.DefaultEvictionPolicy;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.ClientSetInfoConfig;
-import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionFactory;
 import redis.clients.jedis.ConnectionPool;
@@ -24,10 +22,12 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.JedisSocketFactory;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.SslOptions;
+import redis.clients.jedis.commands.ProtocolCommand;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
+import redis.clients.jedis.util.SafeEncoder;
 
 /**
  * The connections to one master.
@@ -66,6 +66,17 @@ public record NodePool(String name, Pool<Connection> pool, boolean isOwn) {
   }
 
   /**
+   * Returns the text that answers a command.
+   *
+   * @throws JedisException if the connection failed, or the server answered with an error
+   * @throws ClassCastException if the answer is no text
+   */
+  public static String text(Connection connection, ProtocolCommand command, String... arguments) {
+    connection.sendCommand(command, arguments);
+    return SafeEncoder.encode((byte[]) connection.getOne());
+  }
+
+  /**
    * Gives a broken connection back to its pool, which may connect anew at once, and fail again.
    *
    * @param why the failure that broke it
@@ -80,10 +91,7 @@ public record NodePool(String name, Pool<Connection> pool, boolean isOwn) {
   }
 
   private static void requireDatabase0(Connection connection) {
-    Object reply =
-        connection.executeCommand(new CommandArguments(Protocol.Command.CLIENT).add("INFO"));
-    String info = reply instanceof byte[] text ? new String(text, StandardCharsets.UTF_8) : "";
-    Matcher database = DATABASE.matcher(info);
+    Matcher database = DATABASE.matcher(text(connection, Protocol.Command.CLIENT, "INFO"));
     if (!database.find()) {
       throw new UnfitConnection(
           "the server does not report which database its pool is on: use Redis 6.2 or newer");

@@ -3,7 +3,6 @@ package io.redlock.jedis.connection;
 import io.redlock.jedis.scripts.UnfitConnection;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
-import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -82,11 +81,7 @@ final class OneServer {
 
   private @Nullable String runId(InetAddress address) {
     try (Connection connection = dial.apply(address)) {
-      connection.sendCommand(Protocol.Command.INFO, "server");
-      Object reply = connection.getOne();
-      Matcher runId =
-          RUN_ID.matcher(
-              reply instanceof byte[] text ? new String(text, StandardCharsets.UTF_8) : "");
+      Matcher runId = RUN_ID.matcher(NodePool.text(connection, Protocol.Command.INFO, "server"));
       return runId.find() ? runId.group(1) : null;
     } catch (JedisException e) {
       return null; // it does not answer, so no client can be misled by it now

@@ -1,5 +1,6 @@
 package io.redlock.jedis.deployment;
 
+import io.redlock.jedis.connection.NodePool;
 import io.redlock.jedis.deployment.Survey.Answer;
 import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.Founding;
@@ -87,7 +88,7 @@ final class ProbedMasters implements ChangedMasters {
     if (step == Disk.Step.SAVE || step == Disk.Step.REWRITE) {
       Protocol.Command command =
           step == Disk.Step.SAVE ? Protocol.Command.BGSAVE : Protocol.Command.BGREWRITEAOF;
-      Answer<String> answer = survey.askOne(master, connection -> text(connection, command));
+      Answer<String> answer = survey.askOne(master, connection -> NodePool.text(connection, command));
       String started = answer.value();
       disk = started != null && started.endsWith("started") ? disk.started() : disk;
       failure = failure.isEmpty() ? answer.failureText() : failure;
@@ -117,12 +118,7 @@ final class ProbedMasters implements ChangedMasters {
       sync = "unknown";
     }
     return Disk.Files.of(
-        text(connection, Protocol.Command.INFO, "persistence"), sync.contains("always"));
-  }
-
-  static String text(Connection connection, Protocol.Command command, String... arguments) {
-    connection.sendCommand(command, arguments);
-    return new String((byte[]) connection.getOne(), StandardCharsets.UTF_8);
+        NodePool.text(connection, Protocol.Command.INFO, "persistence"), sync.contains("always"));
   }
 
   @Override
@@ -143,7 +139,7 @@ final class ProbedMasters implements ChangedMasters {
                   case KEY -> LockKeys.any(connection, keyPrefix);
                   case LONGER -> LockKeys.longer(connection, survey.rules().maxTtlMillis());
                   case USE -> {
-                    String statistics = text(connection, Protocol.Command.INFO, "commandstats");
+                    String statistics = NodePool.text(connection, Protocol.Command.INFO, "commandstats");
                     yield Founding.use(statistics, LockKeys.any(connection, keyPrefix));
                   }
                 });

@@ -38,7 +38,7 @@ public record Unmoved(Set<String> clients, Map<String, String> unknown) {
     List<Answer<String>> answers =
         survey.ask(
             asked,
-            connection -> ProbedMasters.text(connection, Protocol.Command.CLIENT, "LIST"),
+            connection -> NodePool.text(connection, Protocol.Command.CLIENT, "LIST"),
             Duration.ZERO);
     Set<String> clients = new TreeSet<>();
     Map<String, String> unknown = new TreeMap<>();
