@@ -127,14 +127,13 @@ final class Listing {
   /** Returns what was left out, and why. */
   private List<String> gaps(boolean isCut) {
     List<String> gaps = new ArrayList<>();
-    for (int i = 0; i < answers.size(); i++) {
-      Found found = answers.get(i).value();
-      String master = survey.masters().get(i).name();
+    for (Survey.Answer<Found> answer : answers) {
+      Found found = answer.value();
       if (found == null) {
-        gaps.add(master + " was not searched: " + answers.get(i).failureText());
+        gaps.add(answer.master() + " was not searched: " + answer.failureText());
       } else if (!found.isComplete()) {
         gaps.add(
-            master
+            answer.master()
                 + " has more: it was searched for "
                 + LockKeys.LONGEST.toSeconds()
                 + "s, "

@@ -239,9 +239,10 @@ public final class DeploymentSettings {
     }
     Plan plan =
         (survey, waiver) -> {
-          Unmoved unmoved =
-              command == Command.COMMIT ? Unmoved.of(survey, waiver.gone()) : Unmoved.NONE;
-          String stops = unmoved.stopping(word.forces, out);
+          String stops =
+              command == Command.COMMIT
+                  ? Unmoved.of(survey, waiver.gone()).stopping(word.forces, out)
+                  : "";
           return new Resize(command, survey.quorum(), survey.rules(), waiver, stops, newId());
         };
     return isDone(run("cannot resize", word, out, plan), out);

@@ -34,7 +34,7 @@ import redis.clients.jedis.util.SafeEncoder;
 final class ProbedMasters implements ChangedMasters {
 
   private static final String OWNER = "redlock-resize";
-  private static final Answer<Boolean> ALL_RAISED = new Answer<>(true, null);
+  private static final Answer<Boolean> ALL_RAISED = new Answer<>("", true, null);
   private static final Pattern COUNTER = Pattern.compile("\\d{1,16}");
 
   private final Survey survey;

@@ -22,11 +22,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
@@ -68,10 +65,11 @@ public record Survey(
   /**
    * The answer of one master.
    *
+   * @param master its name
    * @param value null if there is none
    * @param failure the reason if there is none; null otherwise
    */
-  public record Answer<T>(@Nullable T value, @Nullable NodeReply failure) {
+  public record Answer<T>(String master, @Nullable T value, @Nullable NodeReply failure) {
 
     /** Returns the reason why there is no answer; empty if there is one. */
     public String failureText() {
@@ -116,10 +114,11 @@ public record Survey(
   }
 
   private static <T> Asked<T> start(NodePool master, Function<Connection, T> question) {
-    FutureTask<Answer<T>> answer = new FutureTask<>(() -> ask(master, question));
-    ConnectingThread thread = new ConnectingThread(answer, "redlock-probe-" + master.name());
+    CompletableFuture<Answer<T>> answer = new CompletableFuture<>();
+    Runnable task = () -> answer.completeAsync(() -> ask(master, question), Runnable::run);
+    ConnectingThread thread = new ConnectingThread(task, "redlock-probe-" + master.name());
     thread.start();
-    return new Asked<>(thread, answer);
+    return new Asked<>(master.name(), thread, answer);
   }
 
   private static <T> Answer<T> ask(NodePool master, Function<Connection, T> question) {
@@ -129,42 +128,42 @@ public record Survey(
         master.pool().clear(); // a server may have closed a connection that rested
       }
       connection = master.lease();
-      Answer<T> answer = new Answer<>(question.apply(connection), null);
+      Answer<T> answer = new Answer<>(master.name(), question.apply(connection), null);
       connection.close();
       return answer;
     } catch (RuntimeException e) {
       if (connection != null) {
         master.discard(connection, e);
       }
-      return new Answer<>(null, ReplyMapper.connectFailure(e));
+      return new Answer<>(master.name(), null, ReplyMapper.connectFailure(e));
     }
   }
 
   /** A question under way, on its own thread. */
-  private record Asked<T>(ConnectingThread thread, Future<Answer<T>> answer) {
+  private record Asked<T>(
+      String master, ConnectingThread thread, CompletableFuture<Answer<T>> answer) {
 
     /** Waits for the answer; without one, ends the connection. */
     Answer<T> await(long nanos) {
+      String why = "no answer in time";
       try {
-        return answer.get(nanos, TimeUnit.NANOSECONDS);
-      } catch (TimeoutException e) {
-        thread.giveUpAfter(0);
-        return new Answer<>(null, NodeReply.unreachable("no answer in time"));
+        TimeUnit.NANOSECONDS.timedJoin(thread, nanos);
       } catch (InterruptedException e) {
-        thread.giveUpAfter(0);
         Thread.currentThread().interrupt();
-        return new Answer<>(null, NodeReply.unreachable("interrupted"));
-      } catch (ExecutionException e) {
-        throw new IllegalStateException(e.getCause());
+        why = "interrupted";
       }
+      if (!answer.isDone()) {
+        thread.giveUpAfter(0);
+      }
+      return answer.getNow(new Answer<>(master, null, NodeReply.unreachable(why)));
     }
   }
 
   // Audits, which write nothing.
 
   /** Returns the results, in the order of the masters. */
-  public List<Audited> audit() {
-    return judge(names(), quorum, rules, ask(masters, Survey::audit, Duration.ZERO), CLOCKS);
+  List<Audited> audit() {
+    return judge(quorum, rules, ask(masters, Survey::audit, Duration.ZERO), CLOCKS);
   }
 
   /** Audits masters that are in no list. */
@@ -203,32 +202,24 @@ public record Survey(
 
   /** Returns what the answers mean, in the order of the masters. */
   static List<Audited> judge(
-      List<String> names,
-      Quorum quorum,
-      TrustRules rules,
-      List<Answer<Timed>> answers,
-      Ticker clocks) {
-    Peers peers = new Peers(names, quorum);
-    List<Node> nodes = new ArrayList<>();
+      Quorum quorum, TrustRules rules, List<Answer<Timed>> answers, Ticker clocks) {
+    Peers peers = new Peers(answers.stream().map(Answer::master).toList(), quorum);
     List<Audited> audits = new ArrayList<>();
-    for (int i = 0; i < answers.size(); i++) { // so that the last count for the first verdicts
-      Timed timed = answers.get(i).value();
-      nodes.add(Node.of(i, names.get(i), timed == null ? null : timed.audit));
-      hear(peers, nodes.get(i), timed, clocks, rules);
-    }
-    for (int i = 0; i < answers.size(); i++) {
-      Surroundings around = hear(peers, nodes.get(i), answers.get(i).value(), clocks, rules);
-      Verdict verdict = around == null ? null : rules.judge(nodes.get(i), around);
-      audits.add(new Audited(nodes.get(i), around, verdict, answers.get(i).failure()));
+    for (int round = 0; round < 2; round++) { // so that the last count for the first verdicts
+      audits.clear();
+      for (Answer<Timed> answer : answers) {
+        Timed timed = answer.value();
+        NodeAudit audit = timed == null ? null : timed.audit;
+        Node node = Node.of(audits.size(), answer.master, audit);
+        Surroundings around =
+            timed == null
+                ? null
+                : peers.hear(node, timed.beforeNanos, timed.afterNanos, clocks, rules);
+        Verdict verdict = around == null ? null : rules.judge(node, around);
+        audits.add(new Audited(node, around, verdict, answer.failure()));
+      }
     }
     return audits;
-  }
-
-  private static @Nullable Surroundings hear(
-      Peers peers, Node node, @Nullable Timed timed, Ticker clocks, TrustRules rules) {
-    return timed == null
-        ? null
-        : peers.hear(node, timed.beforeNanos, timed.afterNanos, clocks, rules);
   }
 
   private static Timed audit(Connection connection) {

@@ -10,7 +10,9 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
 
 /**
@@ -21,39 +23,28 @@ import redis.clients.jedis.Protocol;
  */
 public record Unmoved(Set<String> clients, Map<String, String> unknown) {
 
-  /** All clients are known to move. */
-  static final Unmoved NONE = new Unmoved(Set.of(), Map.of());
-
   /** The suffix of a connection's name if its client has movingTo. */
   static final String MOVING = ">";
 
-  /** A named connection that runs scripts, as each of a client does once a second. */
+  /** Another one that runs scripts, as each of a client does once a second. */
   private static final Pattern CLIENT =
-      Pattern.compile("(?m)^id=\\d+ .*? name=(\\S+) .*? cmd=eval(?:sha)? ");
+      Pattern.compile("(?m)^id=\\d+ .*? name=(\\S*[^\\s" + MOVING + "]) .*? cmd=eval(?:sha)? ");
 
   /** Returns those that the masters name, except those that are gone for good. */
   public static Unmoved of(Survey survey, Set<String> gone) {
     List<NodePool> asked =
         survey.masters().stream().filter(each -> !gone.contains(each.name())).toList();
-    List<Answer<String>> answers =
-        survey.ask(
-            asked,
-            connection -> NodePool.text(connection, Protocol.Command.CLIENT, "LIST"),
-            Duration.ZERO);
+    Function<Connection, String> question =
+        connection -> NodePool.text(connection, Protocol.Command.CLIENT, "LIST");
     Set<String> clients = new TreeSet<>();
     Map<String, String> unknown = new TreeMap<>();
-    for (int i = 0; i < answers.size(); i++) {
-      String list = answers.get(i).value();
+    for (Answer<String> answer : survey.ask(asked, question, Duration.ZERO)) {
+      String list = answer.value();
       if (list == null) {
-        unknown.put(asked.get(i).name(), answers.get(i).failureText());
-        continue;
+        unknown.put(answer.master(), answer.failureText());
+      } else {
+        CLIENT.matcher(list).results().forEach(client -> clients.add(client.group(1)));
       }
-      CLIENT
-          .matcher(list)
-          .results()
-          .map(client -> client.group(1))
-          .filter(name -> !name.endsWith(MOVING))
-          .forEach(clients::add);
     }
     return new Unmoved(clients, unknown);
   }

@@ -74,7 +74,7 @@ class ResizeTest {
     private TrustRules terms = RULES;
     private Set<String> without = Set.of();
     private final Map<String, String> replaced = new HashMap<>();
-    private Unmoved unmoved = Unmoved.NONE;
+    private Unmoved unmoved = new Unmoved(Set.of(), Map.of());
     private boolean forces;
     private String silent = "";
     private NodeReply failure = NodeReply.unreachable("refused connection");
@@ -198,7 +198,7 @@ class ResizeTest {
     private OperatorCommand resize(Command command) {
       List<String> all = Stream.concat(present.stream(), future.stream()).distinct().toList();
       Quorum quorum = Quorum.of(present, future);
-      Unmoved left = command == Command.COMMIT ? unmoved : Unmoved.NONE;
+      Unmoved left = command == Command.COMMIT ? unmoved : new Unmoved(Set.of(), Map.of());
       String stops = left.stopping(forces, this::tell);
       String drawn = Agreement.newId(random);
       Operation resize =
@@ -303,10 +303,10 @@ class ResizeTest {
         NodeAudit audit = life.master(name).audit(life.wallMicros());
         answers.add(
             name.equals(life.silent)
-                ? new Answer<>(null, life.failure)
-                : new Answer<>(new Timed(audit, nowNanos, nowNanos), null));
+                ? new Answer<>(name, null, life.failure)
+                : new Answer<>(name, new Timed(audit, nowNanos, nowNanos), null));
       }
-      return Survey.judge(names, quorum, RULES, answers, life);
+      return Survey.judge(quorum, RULES, answers, life);
     }
 
     @Override

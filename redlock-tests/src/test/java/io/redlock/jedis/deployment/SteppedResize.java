@@ -102,11 +102,10 @@ public final class SteppedResize {
         NodeAudit audit = master.audit(null);
         answers.add(
             audit == null
-                ? new Answer<>(null, NodeReply.unreachable("no answer"))
-                : new Answer<>(new Timed(audit, nowNanos, nowNanos), null));
+                ? new Answer<>(master.name(), null, NodeReply.unreachable("no answer"))
+                : new Answer<>(master.name(), new Timed(audit, nowNanos, nowNanos), null));
       }
-      List<String> names = all.stream().map(TestMaster::name).toList();
-      return Survey.judge(names, quorum, rules, answers, ticker);
+      return Survey.judge(quorum, rules, answers, ticker);
     }
 
     @Override
