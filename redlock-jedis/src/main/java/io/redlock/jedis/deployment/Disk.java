@@ -5,6 +5,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Protocol;
 
 /**
  * The state of one mark on the disk of its master, as far as it is known. A restart by itself must
@@ -20,18 +21,6 @@ record Disk(@Nullable Files before, boolean isStarted) {
   static final Disk UNKNOWN = new Disk(null, false);
 
   private static final Pattern LINE = Pattern.compile("(?m)^(\\w+):(\\S*)");
-
-  /** The next step. */
-  enum Step {
-    /** The mark is on disk. */
-    DONE,
-    /** Wait until what is under way has ended. */
-    WAIT,
-    /** Start {@code BGSAVE}. */
-    SAVE,
-    /** Start {@code BGREWRITEAOF}. */
-    REWRITE
-  }
 
   /**
    * The files of a master, as it tells of them.
@@ -58,7 +47,7 @@ record Disk(@Nullable Files before, boolean isStarted) {
       return is("aof_enabled", "1");
     }
 
-    private boolean isBusy() {
+    boolean isBusy() {
       return is("rdb_bgsave_in_progress", "1")
           || is("aof_rewrite_in_progress", "1")
           || is("aof_rewrite_scheduled", "1");
@@ -73,13 +62,18 @@ record Disk(@Nullable Files before, boolean isStarted) {
       return Long.parseLong(info.getOrDefault(field, "0"));
     }
 
+    /** Returns the command that writes all data anew. */
+    Protocol.Command rewrite() {
+      return appends() ? Protocol.Command.BGREWRITEAOF : Protocol.Command.BGSAVE;
+    }
+
     /** Returns what failed last; empty if nothing did. */
     String failure() {
-      return appends() && is("aof_last_write_status", "err")
-          ? "it cannot write its append-only file"
-          : is(appends() ? "aof_last_bgrewrite_status" : "rdb_last_bgsave_status", "err")
-              ? (appends() ? "BGREWRITEAOF" : "BGSAVE") + " failed there, as its log says"
-              : "";
+      if (appends() && is("aof_last_write_status", "err")) {
+        return "it cannot write its append-only file";
+      }
+      String last = appends() ? "aof_last_bgrewrite_status" : "rdb_last_bgsave_status";
+      return is(last, "err") ? rewrite() + " failed there, as its log says" : "";
     }
   }
 
@@ -93,18 +87,13 @@ record Disk(@Nullable Files before, boolean isStarted) {
     return new Disk(before, true);
   }
 
-  Step next(Files files) {
+  /** Returns true if the mark is on disk: all data was written anew since, and successfully. */
+  boolean isDone(Files files) {
     if (files.appends() && files.syncsAlways && files.is("aof_last_write_status", "ok")) {
-      return Step.DONE;
+      return true;
     }
-    if (files.isBusy()) {
-      return Step.WAIT;
-    }
-    if (!files.appends()) {
-      boolean isSaved = files.isLater("rdb_last_save_time", before);
-      return isSaved && files.is("rdb_last_bgsave_status", "ok") ? Step.DONE : Step.SAVE;
-    }
-    boolean isRewritten = isStarted || files.isLater("aof_rewrites", before);
-    return isRewritten && files.failure().isEmpty() ? Step.DONE : Step.REWRITE;
+    String count = files.appends() ? "aof_rewrites" : "rdb_last_save_time";
+    boolean isRewritten = isStarted && files.appends() || files.isLater(count, before);
+    return isRewritten && !files.isBusy() && files.failure().isEmpty();
   }
 }

@@ -83,15 +83,14 @@ final class ProbedMasters implements ChangedMasters {
     List<Object> mark = List.of(master, audit.birth());
     Disk.Files files = ask(master, ProbedMasters::files);
     Disk disk = disks.getOrDefault(mark, Disk.UNKNOWN).seeing(files);
-    Disk.Step step = disk.next(files);
-    String failure = files.failure();
-    if (step == Disk.Step.SAVE || step == Disk.Step.REWRITE) {
-      Protocol.Command command =
-          step == Disk.Step.SAVE ? Protocol.Command.BGSAVE : Protocol.Command.BGREWRITEAOF;
-      Answer<String> answer = survey.askOne(master, connection -> NodePool.text(connection, command));
+    boolean isDone = disk.isDone(files);
+    if (!isDone && !files.isBusy()) {
+      Protocol.Command command = files.rewrite();
+      Answer<String> answer =
+          survey.askOne(master, connection -> NodePool.text(connection, command));
       String started = answer.value();
       disk = started != null && started.endsWith("started") ? disk.started() : disk;
-      failure = failure.isEmpty() ? answer.failureText() : failure;
+      String failure = files.failure().isEmpty() ? answer.failureText() : files.failure();
       String missing =
           name
               + ": what it shows must be on disk, and "
@@ -106,7 +105,7 @@ final class ProbedMasters implements ChangedMasters {
       }
     }
     disks.put(mark, disk);
-    return step == Disk.Step.DONE;
+    return isDone;
   }
 
   private static Disk.Files files(Connection connection) {
