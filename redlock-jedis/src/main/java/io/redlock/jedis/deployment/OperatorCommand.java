@@ -210,13 +210,11 @@ final class OperatorCommand {
       return new AdoptReport.Node(
           master.name(), refuse.isOther() ? Outcome.OTHER_LIST : why, refuse.reasons().get(index));
     }
-    boolean isUntouched = end != null && written.isEmpty();
-    String goesOn = "run it again, and it goes on";
+    String goesOn =
+        written.isEmpty() ? "all masters are adopted, or none" : "run it again, and it goes on";
     return new AdoptReport.Node(
         master.name(),
         Outcome.LEFT_ALONE,
-        isUntouched
-            ? "all masters are adopted, or none"
-            : end == null ? "interrupted: " + goesOn : goesOn);
+        end == null ? "interrupted: run it again, and it goes on" : goesOn);
   }
 }

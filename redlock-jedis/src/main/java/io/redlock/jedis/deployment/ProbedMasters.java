@@ -14,13 +14,13 @@ import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.spi.NodeRequest;
 import io.redlock.text.Brief;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -34,7 +34,6 @@ import redis.clients.jedis.util.SafeEncoder;
 final class ProbedMasters implements ChangedMasters {
 
   private static final String OWNER = "redlock-resize";
-  private static final Answer<Boolean> ALL_RAISED = new Answer<>("", true, null);
   private static final Pattern COUNTER = Pattern.compile("\\d{1,16}");
 
   private final Survey survey;
@@ -130,15 +129,14 @@ final class ProbedMasters implements ChangedMasters {
                   case RIGHTS -> {
                     connection.sendCommand(Protocol.Command.GET, RequestEncoder.FENCE_PREFIX);
                     connection.getOne();
-                    yield LockKeys.scan(connection, RequestEncoder.FENCE_PREFIX)
-                        .findFirst()
-                        .map(keys -> "")
-                        .orElse("");
+                    LockKeys.scan(connection, RequestEncoder.FENCE_PREFIX).findFirst();
+                    yield "";
                   }
                   case KEY -> LockKeys.any(connection, keyPrefix);
                   case LONGER -> LockKeys.longer(connection, survey.rules().maxTtlMillis());
                   case USE -> {
-                    String statistics = NodePool.text(connection, Protocol.Command.INFO, "commandstats");
+                    String statistics =
+                        NodePool.text(connection, Protocol.Command.INFO, "commandstats");
                     yield Founding.use(statistics, LockKeys.any(connection, keyPrefix));
                   }
                 });
@@ -152,7 +150,7 @@ final class ProbedMasters implements ChangedMasters {
    */
   @Override
   public void carry(int from, int to, Consumer<String> warnings) {
-    Answer<Boolean> raised =
+    Optional<Answer<Boolean>> refused =
         ask(
             from,
             connection ->
@@ -160,9 +158,8 @@ final class ProbedMasters implements ChangedMasters {
                     .map(keys -> raises(connection, keys, warnings))
                     .map(raises -> survey.askOne(to, target -> execute(target, raises)))
                     .filter(answer -> answer.value() == null)
-                    .findFirst()
-                    .orElse(ALL_RAISED));
-    given(to, raised);
+                    .findFirst());
+    refused.ifPresent(answer -> given(to, answer));
   }
 
   private static List<NodeRequest> raises(
@@ -173,8 +170,7 @@ final class ProbedMasters implements ChangedMasters {
     for (int i = 0; i < keys.size(); i++) {
       String resource = keys.get(i).substring(RequestEncoder.FENCE_PREFIX.length());
       Object value = values.get(i);
-      String counter =
-          value instanceof byte[] bytes ? new String(bytes, StandardCharsets.US_ASCII) : "";
+      String counter = value instanceof byte[] bytes ? SafeEncoder.encode(bytes) : "";
       if (COUNTER.matcher(counter).matches()) {
         raises.add(raising(resource, Long.parseLong(counter)));
       } else if (value != null) {
