@@ -170,6 +170,10 @@ final class ProbedMasters implements ChangedMasters {
     for (int i = 0; i < keys.size(); i++) {
       String resource = keys.get(i).substring(RequestEncoder.FENCE_PREFIX.length());
       Object value = values.get(i);
+      if (value instanceof JedisDataException error
+          && !error.getMessage().startsWith("WRONGTYPE")) {
+        throw error; // the counter would be left behind
+      }
       String counter = value instanceof byte[] bytes ? SafeEncoder.encode(bytes) : "";
       if (COUNTER.matcher(counter).matches()) {
         raises.add(raising(resource, Long.parseLong(counter)));
