@@ -2,31 +2,25 @@ package io.redlock.jedis.deployment;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.jedis.deployment.Survey.Answer;
-import io.redlock.jedis.deployment.Survey.Timed;
+import io.redlock.jedis.connection.NodePool;
+import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.Agreement.MasterSet;
-import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.AuditedMaster;
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.membership.Marks;
 import io.redlock.jedis.membership.MasterChange.Command;
-import io.redlock.jedis.membership.NodeAudit;
-import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.Operation;
-import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.membership.Resize;
 import io.redlock.jedis.membership.Served;
 import io.redlock.jedis.membership.TermsChange;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.membership.Waiver;
+import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.scenes.Scenes;
-import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
-import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -35,7 +29,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
-import java.util.function.Consumer;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -44,7 +38,6 @@ import org.junit.jupiter.api.TestFactory;
 /** What the commands of operators do to masters in every state, and what they say. */
 class ResizeTest {
 
-  private static final long NOW_MILLIS = 1_700_000_000_000L;
   private static final TrustRules RULES = Marks.rules(true);
   private static final Pattern DRAWN_ID = Pattern.compile("\\b(?=\\w*\\d)[0-9a-z]{12}\\b");
 
@@ -55,43 +48,26 @@ class ResizeTest {
   }
 
   /** Masters that are a table, and an operator who changes them, or the terms of their clients. */
-  private static final class Life extends Scenes.Teller implements Ticker {
+  private static final class Life extends Scenes.Teller {
 
-    private final Map<String, AuditedMaster> masters = new TreeMap<>();
-    private final Map<String, String> lockKeys = new HashMap<>();
+    private final Map<String, TableMaster> masters = new TreeMap<>();
     private final Map<String, MasterSet> sets = new HashMap<>();
     private final Map<String, OperatorCommand> begun = new HashMap<>();
     private final Map<String, String> drawnIds = new HashMap<>();
     private final SplittableRandom random = new SplittableRandom(1);
-    private final List<String> tried = new ArrayList<>();
-    private final List<String> carried = new ArrayList<>();
     private final List<String> waits = new ArrayList<>();
-    private final List<String> saved = new ArrayList<>();
-    private final Map<String, Integer> slow = new HashMap<>(); // by so many looks at their disks
+    private final long nowMillis = System.currentTimeMillis();
     private Map<String, String> before = new TreeMap<>();
     private List<String> present = names("a b c");
     private List<String> future = names("a b c d e");
     private TrustRules terms = RULES;
     private Set<String> without = Set.of();
     private final Map<String, String> replaced = new HashMap<>();
-    private Unmoved unmoved = new Unmoved(Set.of(), Map.of());
     private boolean forces;
-    private String silent = "";
-    private NodeReply failure = NodeReply.unreachable("refused connection");
 
     Life() {
       perform("set", "old a b c");
       perform("set", "new a b c d e");
-    }
-
-    @Override
-    public long monotonicNanos() {
-      return 7_000_000_000L;
-    }
-
-    @Override
-    public long wallMicros() {
-      return NOW_MILLIS * 1_000;
     }
 
     @Override
@@ -103,24 +79,26 @@ class ResizeTest {
         case "under" -> terms = terms(rest);
         case "mark" -> mark(rest.split(", "), 10 * Marks.ABSTENTION_MILLIS);
         case "mark-now" -> mark(rest.split(", "), 0);
-        case "emptied" -> names(rest).forEach(name -> master(name).birth = "");
-        case "founding" ->
-            master(rest).birth = master(rest).birth.replace(" founded ", " founding ");
-        case "restarted" -> names(rest).forEach(name -> master(name).run += "x");
-        case "unreadable" -> master(rest).birth = "5 ?";
-        case "copied" -> master(words[1]).birth = master(words[0]).birth;
+        case "emptied" -> names(rest).forEach(name -> node(name).birth = "");
+        case "founding" -> node(rest).birth = node(rest).birth.replace(" founded ", " founding ");
+        case "restarted" -> names(rest).forEach(name -> node(name).run += "x");
+        case "unreadable" -> node(rest).birth = "5 ?";
+        case "copied" -> node(words[1]).birth = node(words[0]).birth;
         case "waits?" -> waits.forEach(this::tell);
-        case "slow" -> slow.put(words[0], Integer.parseInt(words[1]));
-        case "locked" -> lockKeys.put(rest, "lock");
-        case "silent" -> silent = rest;
-        case "denies" -> {
-          silent = words[0];
-          failure = NodeReply.misconfigured(words[1]);
+        case "slow" -> table(words[0]).looksAtABusyDisk = Integer.parseInt(words[1]);
+        case "locked" -> {
+          table(rest).answers.put("SCAN 0 MATCH redlock:*", "[0 redlock:fence:lock");
+          table(rest).answers.put("SCAN 0 MATCH redlock:fence:*", "[0 redlock:fence:lock");
+          table(rest).answers.put("PTTL lock", ":" + Long.MAX_VALUE);
         }
+        case "silent" -> {
+          masters.values().forEach(each -> each.answers.remove("audit"));
+          table(rest).answers.put("audit", "!reset");
+        }
+        case "a", "b", "c" ->
+            table(command).answers.put(rest.split(" = ")[0], rest.split(" = ")[1]);
         case "without" -> without = Set.copyOf(names(rest));
         case "replace" -> replaced.put(words[0], words[1]);
-        case "unmoved" -> unmoved = new Unmoved(Set.of(rest), unmoved.unknown());
-        case "denies-names" -> unmoved = new Unmoved(Set.of(), Map.of(words[0], words[1]));
         case "force" -> forces = true;
         case "lists" -> {
           present = names(rest.split(" to ")[0]);
@@ -147,8 +125,19 @@ class ResizeTest {
       return List.of(list.split(" "));
     }
 
-    private AuditedMaster master(String name) {
-      return masters.computeIfAbsent(name, key -> new AuditedMaster("run" + key, "repl" + key));
+    private TableMaster table(String name) {
+      return masters.computeIfAbsent(
+          name,
+          key -> {
+            TableMaster made = new TableMaster(key);
+            made.answers.put("SCAN 0 MATCH redlock:fence:*", "[0 redlock:fence:" + key);
+            made.answers.put("GET redlock:fence:" + key, "1");
+            return made;
+          });
+    }
+
+    private AuditedMaster node(String name) {
+      return table(name).node;
     }
 
     /** Marks masters: which, whom they serve, and of which sets, if those do not name them. */
@@ -158,12 +147,12 @@ class ResizeTest {
       List<MasterSet> members =
           names(ids).stream().distinct().filter(sets::containsKey).map(sets::get).toList();
       for (String name : names(parts[0])) {
-        AuditedMaster master = master(name);
+        AuditedMaster master = node(name);
         master.birth =
             new BirthMark(
                     master.run,
                     master.repl,
-                    NOW_MILLIS - ageMillis,
+                    nowMillis - ageMillis,
                     false,
                     true,
                     0,
@@ -196,21 +185,32 @@ class ResizeTest {
     // Commands.
 
     private OperatorCommand resize(Command command) {
-      List<String> all = Stream.concat(present.stream(), future.stream()).distinct().toList();
-      Quorum quorum = Quorum.of(present, future);
-      Unmoved left = command == Command.COMMIT ? unmoved : new Unmoved(Set.of(), Map.of());
-      String stops = left.stopping(forces, this::tell);
+      Survey found =
+          survey(Stream.concat(present.stream(), future.stream()), Quorum.of(present, future));
+      String stops =
+          command == Command.COMMIT ? Unmoved.of(found, without).stopping(forces, this::tell) : "";
+      Waiver waiver = new Waiver(without, replaced);
       String drawn = Agreement.newId(random);
-      Operation resize =
-          new Resize(command, quorum, RULES, new Waiver(without, replaced), stops, drawn);
-      return new OperatorCommand(resize, new Masters(this, all, quorum), this::hear);
+      return command(new Resize(command, found.quorum(), RULES, waiver, stops, drawn), found);
     }
 
     private OperatorCommand agree(String terms) {
-      Quorum quorum = Quorum.of(present.size());
-      Masters found = new Masters(this, present, quorum);
-      Operation agree = new TermsChange(quorum, terms(terms), without, forces);
-      return new OperatorCommand(agree, found, this::hear);
+      Survey found = survey(present.stream(), Quorum.of(present.size()));
+      return command(new TermsChange(found.quorum(), terms(terms), without, forces), found);
+    }
+
+    private OperatorCommand command(Operation operation, Survey found) {
+      return new OperatorCommand(operation, new ProbedMasters(found, "", Set.of()), this::hear);
+    }
+
+    private Survey survey(Stream<String> names, Quorum quorum) {
+      LaneSettings settings = new LaneSettings(0, Duration.ofMinutes(1).toNanos(), 0, 0, new RequestEncoder(90_000, 0));
+      List<NodePool> pools = names.distinct().map(name -> pool(name, true)).toList();
+      return new Survey(pools, quorum, settings, RULES, name -> pool(name, false));
+    }
+
+    private NodePool pool(String name, boolean isOwn) {
+      return new NodePool(name, table(name).pool, isOwn);
     }
 
     private void perform(OperatorCommand command, boolean tellsEachStep) {
@@ -248,38 +248,41 @@ class ResizeTest {
       }
     }
 
-    /** Tells what was tried, carried and written since the last time. */
+    /** Tells what was tried, carried, saved and written since the last time. */
     private void tellChanges() {
-      if (!tried.isEmpty()) {
-        tell("tries to carry from " + String.join(" ", tried));
-      }
-      if (!carried.isEmpty()) {
-        tell("carries " + String.join(" ", carried));
-      }
-      if (!saved.isEmpty()) {
-        tell("has on disk what is on " + String.join(" ", saved));
-      }
-      tried.clear();
-      carried.clear();
-      saved.clear();
-      Marks.changes(before, births(), Life::text).forEach(change -> tell(withoutDrawnIds(change)));
+      tellHeard("tries to carry from ", Pattern.compile("GET redlock:fence:()"));
+      tellHeard("carries ", Pattern.compile("DEL redlock:floor:(.*)"));
+      tellHeard("has on disk what is on ", Pattern.compile("INFO persistence()"));
+      masters.values().forEach(master -> master.heard.clear());
+      Marks.changes(before, births(), this::text).forEach(change -> tell(withoutDrawnIds(change)));
       before = births();
+    }
+
+    private void tellHeard(String what, Pattern command) {
+      List<String> heard = new ArrayList<>();
+      masters.forEach(
+          (name, master) ->
+              master.heard.stream()
+                  .map(command::matcher)
+                  .filter(Matcher::matches)
+                  .forEach(each -> heard.add(each.group(1) + name)));
+      tell(heard.isEmpty() ? List.of() : List.of(what + String.join(" ", heard)));
     }
 
     private Map<String, String> births() {
       Map<String, String> births = new TreeMap<>();
-      masters.forEach((name, master) -> births.put(name, master.birth));
+      masters.forEach((name, master) -> births.put(name, master.node.birth));
       return births;
     }
 
-    private static String text(String birth) {
+    private String text(String birth) {
       BirthMark mark = BirthMark.parse(birth);
       Agreement terms = mark.agreement();
       boolean isUsual = terms.abstentionMillis() == RULES.abstentionMillis();
       return mark.serves()
           + (" of " + terms.sets().stream().map(MasterSet::names).toList())
           + (mark.isAdopted() ? " adopted" : "")
-          + (mark.firstSeenMillis() == NOW_MILLIS ? " now" : "")
+          + (mark.firstSeenMillis() >= nowMillis ? " now" : "")
           + (terms.maxTtlMillis() == RULES.maxTtlMillis() ? "" : " ttl " + terms.maxTtlMillis())
           + (isUsual ? "" : " for " + terms.abstentionMillis() + " ms")
           + (terms.guarded() ? "" : " unguarded");
@@ -290,58 +293,6 @@ class ResizeTest {
           .matcher(text)
           .replaceAll(
               id -> drawnIds.computeIfAbsent(id.group(), key -> "drawn" + (1 + drawnIds.size())));
-    }
-  }
-
-  private record Masters(Life life, List<String> names, Quorum quorum) implements ChangedMasters {
-
-    @Override
-    public List<Audited> audit() {
-      List<Answer<Timed>> answers = new ArrayList<>();
-      for (String name : names) {
-        long nowNanos = life.monotonicNanos();
-        NodeAudit audit = life.master(name).audit(life.wallMicros());
-        answers.add(
-            name.equals(life.silent)
-                ? new Answer<>(name, null, life.failure)
-                : new Answer<>(name, new Timed(audit, nowNanos, nowNanos), null));
-      }
-      return Survey.judge(quorum, RULES, answers, life);
-    }
-
-    @Override
-    public NodeAudit write(int master, Refresh refresh) {
-      AuditedMaster written = life.master(names.get(master));
-      written.write(refresh, NOW_MILLIS);
-      return written.audit(life.wallMicros());
-    }
-
-    @Override
-    public boolean isOnDisk(int master, NodeAudit audit, Consumer<String> out) {
-      int left = life.slow.merge(names.get(master), -1, Integer::sum);
-      if (left < 0) {
-        life.saved.add(names.get(master));
-      }
-      return left < 0;
-    }
-
-    @Override
-    public List<Audited> audit(Collection<String> others) {
-      return new Masters(life, List.copyOf(others), Quorum.of(others.size())).audit();
-    }
-
-    @Override
-    public String ask(Question question, int master) {
-      String name = names.get(master);
-      if (question == Question.RIGHTS) {
-        life.tried.add(name);
-      }
-      return question == Question.RIGHTS ? "" : life.lockKeys.getOrDefault(name, "");
-    }
-
-    @Override
-    public void carry(int from, int to, Consumer<String> warnings) {
-      life.carried.add(names.get(from) + names.get(to));
     }
   }
 }
