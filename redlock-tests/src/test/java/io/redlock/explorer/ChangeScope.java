@@ -1,9 +1,11 @@
 package io.redlock.explorer;
 
+import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.MasterChange;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.jedis.membership.Served;
 import io.redlock.protocol.AcquireRound;
@@ -37,7 +39,11 @@ final class ChangeScope {
   final String name;
   final List<Role> roles = new ArrayList<>();
   final List<Client> attempts;
-  final MasterChange change = new MasterChange(PRESENT, FUTURE, 0);
+  final MasterChange change =
+      new MasterChange(
+          new MasterSet(PRESENT, List.of()),
+          new MasterSet(FUTURE, List.of()),
+          new Agreement(true, 0, 0));
   int ttlTicks = 1;
   int horizon = 4;
   int waitTicks = 1;

@@ -101,9 +101,9 @@ record ChangeWorld(
   }
 
   /**
-   * @param serves the clients that its mark names; null if it has none
+   * @param serves the clients that its mark names
    */
-  record Node(Cell cell, @Nullable Served serves, List<Link> links) {
+  record Node(Cell cell, Served serves, List<Link> links) {
 
     Node with(int attempt, Link link) {
       List<Link> changed = new ArrayList<>(links);
@@ -121,7 +121,8 @@ record ChangeWorld(
       boolean isPresent = scope.roles.get(node) != Role.JOINING;
       boolean counts = node < majority && scope.counterAtFirst > 0;
       Cell cell = counts ? Cell.EMPTY.counting(scope.counterAtFirst, Long.MAX_VALUE) : Cell.EMPTY;
-      nodes.add(new Node(cell, isPresent ? Served.of(ChangeScope.PRESENT) : null, links));
+      Served serves = isPresent ? Served.of(ChangeScope.PRESENT) : Served.UNMARKED;
+      nodes.add(new Node(cell, serves, links));
     }
     return new ChangeWorld(
         0,
@@ -370,7 +371,7 @@ record ChangeWorld(
     Link link = asked.links.get(attempt);
     Message message = link.lane.get(0);
     String label = scope.label(scope.attempts.get(attempt));
-    boolean isServed = asked.serves != null && asked.serves.includes(label);
+    boolean isServed = asked.serves.includes(label);
     boolean isExtend = message.request instanceof NodeRequest.Extend;
     Outcome outcome =
         model.execute(

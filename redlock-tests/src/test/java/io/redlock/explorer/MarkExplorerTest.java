@@ -8,12 +8,11 @@ import static io.redlock.explorer.MarkScope.member;
 import static io.redlock.explorer.MarkScope.range;
 import static io.redlock.explorer.MarkScope.rules;
 import static io.redlock.explorer.MarkScope.set;
-import static io.redlock.explorer.MarkScope.terms;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.explorer.MarkScope.Fault;
-import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.Served;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.testkit.Budget;
@@ -232,13 +231,13 @@ class MarkExplorerTest {
 
   /** While clients move, the data of one master are lost. */
   static MarkScope unattended(MarkScope scope) {
-    Agreement terms = terms(set(PRESENT, range(1, 2)), set(FUTURE, range(2, 3)));
+    List<MasterSet> sets = List.of(set(PRESENT, range(1, 2)), set(FUTURE, range(2, 3)));
     return scope
         .start(
             List.of(
-                MarkedNode.of(new Served("|p>f|-no-return-|"), terms),
-                MarkedNode.of(new Served("|p>f|f|-no-return-|"), terms),
-                MarkedNode.of(new Served("|p>f|f|"), terms)))
+                MarkedNode.of(new Served("|p>f|-no-return-|"), sets),
+                MarkedNode.of(new Served("|p>f|f|-no-return-|"), sets),
+                MarkedNode.of(new Served("|p>f|f|"), sets)))
         .client("moving", range(1, 2), range(2, 3), RULES)
         .client("new", range(2, 3))
         .faults(Fault.EMPTIED, Fault.RESTARTED)
@@ -310,7 +309,7 @@ class MarkExplorerTest {
     known.add(member(PRESENT, list));
     known.add(member(PRESENT, list).isVoid());
     known.add(MarkedNode.ofAnotherVersion());
-    known.add(MarkedNode.founding(Served.of("q"), terms(set("q", list))));
+    known.add(MarkedNode.founding(Served.of("q"), List.of(set("q", list))));
     return new MarkScope("every start of " + nodes, nodes)
         .everyStart(known)
         .client("one", list)
@@ -370,13 +369,13 @@ class MarkExplorerTest {
 
   /** A master of a change that is prepared was emptied before. */
   private static MarkScope late(MarkScope scope) {
-    Agreement terms = terms(set(PRESENT, range(1, 2)), set(FUTURE, range(2, 3)));
+    List<MasterSet> sets = List.of(set(PRESENT, range(1, 2)), set(FUTURE, range(2, 3)));
     return scope
         .start(
             List.of(
-                MarkedNode.of(Served.of(PRESENT, "p>f"), terms),
+                MarkedNode.of(Served.of(PRESENT, "p>f"), sets),
                 MarkedNode.EMPTY,
-                MarkedNode.of(Served.of("p>f"), terms)))
+                MarkedNode.of(Served.of("p>f"), sets)))
         .client("old", range(1, 2))
         .client("moving", range(1, 2), range(2, 3), RULES)
         .client("new", range(2, 3))

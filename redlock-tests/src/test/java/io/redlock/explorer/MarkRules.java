@@ -11,10 +11,9 @@ import io.redlock.explorer.MarkScope.Sight;
 import io.redlock.explorer.MarkWorld.Running;
 import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.explorer.MarkedNode.Kind;
-import io.redlock.jedis.membership.Agreement;
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.Membership;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
@@ -131,7 +130,7 @@ final class MarkRules {
         writes.add(new Sent(index, node, node.marked(refresh.mark())));
       }
       if (verdict.stand() == Stand.VOTES) {
-        if (node.kind() != Kind.VALID && client.rules().guarded()) {
+        if (node.kind() != Kind.VALID && client.rules().terms().guarded()) {
           throw new Violated(ExplorerInvariant.I8, MarkScope.name(index) + " has " + node);
         }
         voting |= 1 << index;
@@ -145,8 +144,7 @@ final class MarkRules {
   private static boolean isMember(@Nullable MarkedNode node, Client client) {
     BirthMark mark = node == null ? null : node.birth();
     return mark != null
-        && mark.agreement().sets().stream()
-            .anyMatch(set -> set.isOf(MarkScope.names(client.present())));
+        && mark.sets().stream().anyMatch(set -> set.isOf(MarkScope.names(client.present())));
   }
 
   /** Returns what a client makes of its nodes, whichever of them answer. */
@@ -227,7 +225,8 @@ final class MarkRules {
     }
     for (Holder one : holders) {
       for (Holder other : holders) {
-        boolean differ = one.client.rules().guarded() != other.client.rules().guarded();
+        boolean differ =
+            one.client.rules().terms().guarded() != other.client.rules().terms().guarded();
         if (differ || haveQuorums(one, other)) {
           throw new Violated(
               ExplorerInvariant.I1, one.client.name() + " and " + other.client.name());
@@ -264,7 +263,7 @@ final class MarkRules {
       for (int client = 0; client < scope.clients.size(); client++) {
         Client its = scope.clients.get(client);
         boolean mayHold = (before.leases() & 1 << client) != 0 && its.list().contains(node);
-        if (!isKept && mayHold && millis < its.rules().abstentionMillis()) {
+        if (!isKept && mayHold && millis < its.rules().terms().abstentionMillis()) {
           throw new Violated(
               ExplorerInvariant.I27, MarkScope.name(node) + " has " + is + ", not " + its.name());
         }
@@ -278,8 +277,8 @@ final class MarkRules {
     for (int node : operator.list()) {
       MarkedNode its = nodes.get(node);
       if (job instanceof Agreeing agreeing) {
-        Agreement wanted = agreeing.terms().agreement(List.of());
-        if (its.kind() != Kind.VALID || !its.parsed().agreement().of(List.of()).equals(wanted)) {
+        if (its.kind() != Kind.VALID
+            || !its.parsed().agreement().equals(agreeing.terms().terms())) {
           throw new Violated(ExplorerInvariant.I25, MarkScope.name(node) + " has " + its);
         }
         continue;
@@ -289,7 +288,7 @@ final class MarkRules {
         continue;
       }
       BirthMark mark = its.parsed();
-      for (MasterSet set : mark.agreement().sets()) {
+      for (MasterSet set : mark.sets()) {
         if (mark.serves().includes(set.id()) && set.isOf(present)) {
           throw new Violated(ExplorerInvariant.I25, MarkScope.name(node) + " has " + its);
         }
@@ -353,12 +352,12 @@ final class MarkRules {
     for (MarkedNode each : nodes) {
       BirthMark other = each.birth();
       if (other != null) {
-        other.agreement().sets().forEach(set -> taken.add(set.id()));
+        other.sets().forEach(set -> taken.add(set.id()));
       }
     }
     List<MasterSet> sets = new ArrayList<>();
     String serves = mark.serves().text();
-    for (MasterSet set : mark.agreement().sets()) {
+    for (MasterSet set : mark.sets()) {
       String id = set.id();
       if (!taken.contains(id)) {
         id = MarkScope.FUTURE + (scope.operators.indexOf(operator) + 1);
@@ -369,9 +368,8 @@ final class MarkRules {
       }
       sets.add(new MasterSet(id, set.names()));
     }
-    Agreement agreement = mark.agreement().of(sets);
-    return new Sent(
-        node, nodes.get(node), nodes.get(node).marked(mark.serving(new Served(serves), agreement)));
+    BirthMark named = mark.serving(new Served(serves), sets, mark.agreement());
+    return new Sent(node, nodes.get(node), nodes.get(node).marked(named));
   }
 
   /** Returns the nodes that are in the same lists, where there are several. */

@@ -1,12 +1,11 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.MarkWorld.Sent;
-import io.redlock.jedis.membership.Agreement;
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.membership.Founding;
 import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.Membership;
 import io.redlock.jedis.membership.Membership.Advice;
 import io.redlock.jedis.membership.NodeAudit;
@@ -30,6 +29,7 @@ import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -277,11 +277,7 @@ class MarkScope {
 
   /** The mark of a member of this set. */
   static MarkedNode member(String id, List<Integer> members) {
-    return MarkedNode.of(Served.of(id), terms(set(id, members)));
-  }
-
-  static Agreement terms(MasterSet... sets) {
-    return RULES.agreement(List.of(sets));
+    return MarkedNode.of(Served.of(id), List.of(set(id, members)));
   }
 
   MarkScope client(String who, List<Integer> present, List<Integer> future, TrustRules rules) {
@@ -409,12 +405,11 @@ class MarkScope {
 
   /** A change from one list to another that is finished, with dumps from before its end. */
   MarkScope finished(List<Integer> present, List<Integer> future) {
-    MasterSet from = set(PRESENT, present);
-    MasterSet to = set(FUTURE, future);
+    List<MasterSet> both = List.of(set(PRESENT, present), set(FUTURE, future));
     MarkedNode open =
-        MarkedNode.of(Served.of(Served.label(List.of(PRESENT, FUTURE)), FUTURE), terms(from, to));
+        MarkedNode.of(Served.of(Served.label(List.of(PRESENT, FUTURE)), FUTURE), both);
     MarkedNode after = member(FUTURE, future);
-    MarkedNode left = MarkedNode.of(Served.NOBODY, terms(from, to));
+    MarkedNode left = MarkedNode.of(Served.NOBODY, both);
     List<MarkedNode> marks = new ArrayList<>();
     for (int node = 0; node < nodes; node++) {
       marks.add(future.contains(node) ? after : present.contains(node) ? left : MarkedNode.EMPTY);
@@ -464,7 +459,7 @@ class MarkScope {
 
   MarkScope before(List<Integer> present, TrustRules rules) {
     MarkedNode member =
-        MarkedNode.of(Served.of(PRESENT), rules.agreement(List.of(set(PRESENT, present))));
+        MarkedNode.of(Served.of(PRESENT), List.of(set(PRESENT, present)), rules.terms());
     List<MarkedNode> marks = new ArrayList<>();
     for (int node = 0; node < nodes; node++) {
       marks.add(present.contains(node) ? member : MarkedNode.EMPTY);
@@ -522,7 +517,7 @@ class MarkScope {
       int node = client.list().get(i);
       all.add(Membership.Node.of(i, name(node), hearing.apply(node, view.get(i))));
     }
-    return Membership.of(all, client.quorum(), client.rules, known);
+    return new Membership(all, client.quorum(), client.rules, known, Optional.empty());
   }
 
   Advice advice(Client client, Membership membership, List<@Nullable NodeAudit> view, int index) {
@@ -531,7 +526,7 @@ class MarkScope {
 
   /** Returns true if a lease of its client outlasts the abstention of a node with this mark. */
   boolean outlasts(Client client, MarkedNode node) {
-    return client.rules.abstentionMillis() > node.parsed().agreement().abstentionMillis();
+    return client.rules.terms().abstentionMillis() > node.parsed().agreement().abstentionMillis();
   }
 
   /** Returns what a command does next. */
@@ -592,7 +587,7 @@ class MarkScope {
     Quorum quorum = sight.operator.client.quorum();
     Waiver word = sight.job.word();
     if (sight.job instanceof Resizing resizing) {
-      String drawn = Agreement.newId(new SplittableRandom(0));
+      String drawn = MasterSet.newId(new SplittableRandom(0));
       return new Resize(resizing.command, quorum, RULES, word, "", drawn);
     } else if (sight.job instanceof Agreeing agreeing) {
       return new TermsChange(quorum, agreeing.terms, word.gone(), false);

@@ -7,7 +7,6 @@ import static io.redlock.explorer.MarkScope.RULES;
 import static io.redlock.explorer.MarkScope.member;
 import static io.redlock.explorer.MarkScope.range;
 import static io.redlock.explorer.MarkScope.set;
-import static io.redlock.explorer.MarkScope.terms;
 
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Fault;
@@ -17,9 +16,9 @@ import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkScope.Sight;
 import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.explorer.MarkedNode.Kind;
-import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.Membership;
 import io.redlock.jedis.membership.Membership.Advice;
 import io.redlock.jedis.membership.NodeAudit;
@@ -86,7 +85,7 @@ class MarkVariantsTest {
 
   private static boolean isOf(NodeAudit audit, Client client) {
     BirthMark mark = BirthMark.parse(audit.birth());
-    return mark != null && mark.agreement().sets().get(0).isOf(MarkScope.names(client.list()));
+    return mark != null && mark.sets().get(0).isOf(MarkScope.names(client.list()));
   }
 
   private static String remembered(String known, Client client) {
@@ -147,9 +146,9 @@ class MarkVariantsTest {
   }
 
   private static MarkScope committed(MarkScope scope) {
-    Agreement terms = terms(set(PRESENT, range(1, 1)), set(FUTURE, range(2, 2)));
-    MarkedNode present = MarkedNode.of(new Served("|p>f|" + NO_RETURN), terms);
-    MarkedNode future = MarkedNode.of(new Served("|p>f|f|"), terms);
+    List<MasterSet> sets = List.of(set(PRESENT, range(1, 1)), set(FUTURE, range(2, 2)));
+    MarkedNode present = MarkedNode.of(new Served("|p>f|" + NO_RETURN), sets);
+    MarkedNode future = MarkedNode.of(new Served("|p>f|f|"), sets);
     return scope
         .start(List.of(present, future, MarkedNode.EMPTY).subList(0, scope.nodes))
         .client("old", range(1, 1))
@@ -213,6 +212,7 @@ class MarkVariantsTest {
                             mark.serves().includes("-abort-")
                                 ? mark.serving(
                                     new Served(mark.serves().text().replace("|p|", "|")),
+                                    mark.sets(),
                                     mark.agreement())
                                 : mark))
             .commands(2),
@@ -244,7 +244,9 @@ class MarkVariantsTest {
                             audit -> audit != null && audit.birth().contains("|p>f|" + NO_RETURN));
                 return advice instanceof Advice.Write write && isAnyLeaving
                     ? new Advice.Write(
-                        new Served(write.serves().text().replace("|f|", "|")), write.agreement())
+                        new Served(write.serves().text().replace("|f|", "|")),
+                        write.sets(),
+                        write.agreement())
                     : advice;
               }
             }));
@@ -265,8 +267,7 @@ class MarkVariantsTest {
                 return isMarked || advice instanceof Advice.Keep
                     ? advice
                     : new Advice.Write(
-                        Served.of(id),
-                        client.rules().agreement(List.of(set(id, client.present()))));
+                        Served.of(id), List.of(set(id, client.present())), client.rules().terms());
               }
             }),
         grown(
@@ -355,7 +356,7 @@ class MarkVariantsTest {
             Advice advice = super.advice(client, membership, view, index);
             String id = "q" + client.list().size();
             return view.stream().allMatch(audit -> audit != null && audit.birth().isEmpty())
-                ? new Advice.Write(Served.of(id), terms(set(id, client.present())))
+                ? new Advice.Write(Served.of(id), List.of(set(id, client.present())), RULES.terms())
                 : advice;
           }
         }.before(range(1, 3))
@@ -491,9 +492,7 @@ class MarkVariantsTest {
         new MarkScope("31n a longer ttl is agreed before all masters abstain for it", 3)
             .doing(
                 next ->
-                    next.marking(
-                        mark ->
-                            mark.serving(mark.serves(), LONGER.agreement(mark.agreement().sets()))))
+                    next.marking(mark -> mark.serving(mark.serves(), mark.sets(), LONGER.terms())))
             .agreeing(range(1, 3), RULES, LONGER)
             .faults(Fault.EMPTIED),
         new MarkScope("31D a longer ttl is agreed before its abstention is on disk", 3)

@@ -2,8 +2,10 @@ package io.redlock.explorer;
 
 import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.Served;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
@@ -59,20 +61,25 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
       boolean isAdopted,
       boolean isFounded,
       Served serves,
-      Agreement agreement) {
+      List<MasterSet> sets,
+      Agreement terms) {
     BirthMark mark =
-        new BirthMark("r", "h", firstSeenMillis, isAdopted, isFounded, 0, serves, agreement);
+        new BirthMark("r", "h", firstSeenMillis, isAdopted, isFounded, 0, serves, sets, terms);
     return new MarkedNode(Kind.VALID, 0, mark.toString());
   }
 
   /** A member of a founded set. */
-  static MarkedNode of(Served serves, Agreement agreement) {
-    return of(0, false, true, serves, agreement);
+  static MarkedNode of(Served serves, List<MasterSet> sets) {
+    return of(serves, sets, MarkScope.RULES.terms());
+  }
+
+  static MarkedNode of(Served serves, List<MasterSet> sets, Agreement terms) {
+    return of(0, false, true, serves, sets, terms);
   }
 
   /** A member of a set that is being founded. */
-  static MarkedNode founding(Served serves, Agreement agreement) {
-    return of(0, false, false, serves, agreement);
+  static MarkedNode founding(Served serves, List<MasterSet> sets) {
+    return of(0, false, false, serves, sets, MarkScope.RULES.terms());
   }
 
   /** The mark of another version of the library. */
@@ -102,7 +109,13 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
   MarkedNode marked(BirthMark written, boolean isAdopted) {
     long firstSeenMillis = Math.max(0, written.firstSeenMillis()); // 0: now
     MarkedNode node =
-        of(firstSeenMillis, isAdopted, written.isFounded(), written.serves(), written.agreement());
+        of(
+            firstSeenMillis,
+            isAdopted,
+            written.isFounded(),
+            written.serves(),
+            written.sets(),
+            written.agreement());
     return new MarkedNode(Kind.VALID, history, node.mark);
   }
 

@@ -13,8 +13,8 @@ import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.DeploymentSettings.Word;
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
@@ -187,8 +187,8 @@ class AgreementTest extends OperatedMasters {
       for (int node = 0; node < 2; node++) {
         servers.get(node).command(isKept ? "EXISTS" : "DEL", "a");
         RedisServers.found(
-            TrustRules.of(true, ttl, 0, 0, "")
-                .agreement(List.of(new MasterSet("q" + isKept, List.of(name(node), name(3))))),
+            new MasterSet("q" + isKept, List.of(name(node), name(3))),
+            TrustRules.of(true, ttl, 0, 0, "").terms(),
             servers.get(node));
         assertKeptOut(holder, "is not the set of its masters", node);
       }

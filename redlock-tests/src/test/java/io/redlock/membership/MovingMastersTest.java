@@ -321,7 +321,7 @@ class MovingMastersTest extends OperatedMasters {
           Stream.iterate(commit.step(), Optional::isPresent, last -> commit.step())
               .map(Optional::orElseThrow);
       assertEquals(
-          masters.rules().abstentionMillis(),
+          masters.rules().terms().abstentionMillis(),
           pauses.reduce(Duration.ZERO, Duration::plus).toMillis(),
           this::said);
     }

@@ -6,7 +6,7 @@ import io.redlock.Lease;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.jedis.membership.Agreement.MasterSet;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.settings.SettingValues;
 import io.redlock.testbed.Await;
@@ -74,8 +74,7 @@ final class Scene implements AutoCloseable {
     MasterSet set = new MasterSet("tested", names);
     long driftPpm = new SettingValues().driftPartsPerMillion();
     TrustRules rules = TrustRules.of(guarded, maxTtl, driftPpm, SKEW.toNanos() / 1_000, "");
-    RedisServers.found(
-        rules.agreement(List.of(set)), servers.get(0), servers.get(FRAGILE), servers.get(2));
+    RedisServers.found(set, rules.terms(), servers.get(0), servers.get(FRAGILE), servers.get(2));
   }
 
   private String[] namesOfRivals() {

@@ -114,7 +114,7 @@ class FiguresTest {
 
   @Test
   void abstentionFollowsFromTheSettings() throws IOException {
-    double abstention = seconds(RULES.abstentionMillis());
+    double abstention = seconds(RULES.terms().abstentionMillis());
     assertSays(
         "docs/operations.md",
         "for `maxTtl` × %.2f + 2 × `clockSkew`, %.1f s with the defaults",

@@ -1,11 +1,11 @@
 package io.redlock.simulation;
 
 import io.redlock.FreeResult;
-import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.simulation.SimCommand.Step;
 import io.redlock.simulation.SimServer.Dump;
 import io.redlock.simulation.SimServer.Trouble;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -433,17 +433,17 @@ final class Chaos {
       return;
     }
     boolean keepsData = random.percent(50);
-    Agreement others =
-        random.percent(50)
-            ? SimServer.agreement("others", struck, plan.maxTtl())
-            : SimServer.agreement("first", servers, plan.maxTtl().dividedBy(8));
-    note(SimFault.NODE_OTHERS, struck + " serve " + others + ", with their data: " + keepsData);
+    boolean areOthers = random.percent(50);
+    String id = areOthers ? "others" : "first";
+    List<SimServer> members = areOthers ? struck : servers;
+    Duration maxTtl = plan.maxTtl().dividedBy(areOthers ? 1 : 8);
+    note(SimFault.NODE_OTHERS, struck + " serve " + id + ", with their data: " + keepsData);
     if (!keepsData) {
       struck.forEach(SimServer::flush);
       long forgottenNanos = world.nowNanos();
       world.after(audited(), () -> checker.holds.areForgotten(forgottenNanos));
     }
-    struck.forEach(server -> server.adopt(others, false));
+    struck.forEach(server -> server.adopt(id, members, maxTtl, false));
     world.after(lastsNanos, () -> SimServer.adopt(servers, false));
   }
 

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.membership.Agreement;
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.Served;
 import io.redlock.jedis.scripts.Argument;
@@ -159,10 +159,10 @@ class SimCommandTest {
 
   @Test
   void auditTellsItsNumberAndTheMarkToWrite() {
-    Agreement agreement =
-        new Agreement(List.of(new MasterSet("k7f2", List.of("a:1", "b:2"))), true, 500, 700);
+    List<MasterSet> sets = List.of(new MasterSet("k7f2", List.of("a:1", "b:2")));
+    Agreement terms = new Agreement(true, 500, 700);
     BirthMark mark =
-        new BirthMark("run", "repl", BirthMark.NOW, false, true, 0, Served.of("k7f2"), agreement);
+        new BirthMark("run", "repl", BirthMark.NOW, false, true, 0, Served.of("k7f2"), sets, terms);
     Invocation invocation = AuditCall.invocation(41, new Refresh("seen", 7, mark, 6));
     SimCommand command = SimCommand.of(new ScriptCommand().byText(invocation, Guard.NONE));
     assertTrue(command.isAudit());

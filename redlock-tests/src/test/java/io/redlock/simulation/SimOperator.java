@@ -1,8 +1,8 @@
 package io.redlock.simulation;
 
 import io.redlock.jedis.deployment.SteppedResize;
-import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.Operation;
@@ -199,7 +199,7 @@ final class SimOperator {
   private void run(Command command, Runnable then) {
     TrustRules rules = rules(plan.maxTtl());
     Waiver none = new Waiver(Set.of(), Map.of());
-    Resize resize = new Resize(command, change.joint(), rules, none, "", Agreement.newId(ids));
+    Resize resize = new Resize(command, change.joint(), rules, none, "", MasterSet.newId(ids));
     step(typed(resize, servers, change.joint(), rules), then, () -> run(command, then));
   }
 

@@ -1,8 +1,7 @@
 package io.redlock.simulation;
 
-import io.redlock.jedis.membership.Agreement;
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.Served;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.scripts.Script;
@@ -114,21 +113,15 @@ final class SimServer {
 
   /** Gives them the marks that an operator leaves; a set that is not new abstains at first. */
   static void adopt(List<SimServer> masters, boolean isNew) {
-    Agreement agreement = agreement("first", masters, masters.get(0).world.plan.maxTtl());
-    masters.forEach(master -> master.adopt(agreement, isNew));
+    masters.forEach(each -> each.adopt("first", masters, each.world.plan.maxTtl(), isNew));
   }
 
-  /** What clients of the set that these masters are agreed on. */
-  static Agreement agreement(String id, List<SimServer> masters, Duration maxTtl) {
-    SimWorld world = masters.get(0).world;
+  /** Gives it the mark of the set of these masters, whose clients agreed on this longest ttl. */
+  void adopt(String id, List<SimServer> masters, Duration maxTtl, boolean isNew) {
+    MasterSet set = new MasterSet(id, masters.stream().map(SimServer::toString).toList());
     SimPlan plan = world.plan;
-    List<String> names = masters.stream().map(SimServer::toString).toList();
-    return TrustRules.of(
-            world.parts.guarded, maxTtl, plan.driftPartsPerMillion, plan.skewMicros, "")
-        .agreement(List.of(new MasterSet(id, names)));
-  }
-
-  void adopt(Agreement agreement, boolean isNew) {
+    TrustRules rules =
+        TrustRules.of(world.parts.guarded, maxTtl, plan.driftPartsPerMillion, plan.skewMicros, "");
     birth =
         new BirthMark(
                 runId,
@@ -137,8 +130,9 @@ final class SimServer {
                 isNew,
                 true,
                 evictedKeys,
-                Served.of(agreement.sets().get(0).id()),
-                agreement)
+                Served.of(id),
+                List.of(set),
+                rules.terms())
             .toString();
   }
 

@@ -11,6 +11,7 @@ import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Reached;
 import io.redlock.jedis.membership.MasterChange.Role;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
@@ -21,12 +22,13 @@ import java.io.PrintStream;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -79,7 +81,7 @@ public final class Doctor {
     audits.stream()
         .flatMap(each -> Stream.ofNullable(each.node().valid()))
         .filter(mark -> !mark.serves().changes().isEmpty())
-        .map(mark -> mark.agreement().sets())
+        .map(BirthMark::sets)
         .findFirst()
         .ifPresent(
             sets ->
@@ -100,8 +102,7 @@ public final class Doctor {
     for (Audited audited : audits) {
       BirthMark mark = audited.node().valid();
       if (mark != null && mark.isFounded() && !mark.serves().isNobody()) {
-        Agreement terms = mark.agreement().of(List.of());
-        masters.computeIfAbsent(terms, key -> new ArrayList<>()).add(audited);
+        masters.computeIfAbsent(mark.agreement(), key -> new ArrayList<>()).add(audited);
       }
     }
     if (masters.size() > 1) {
@@ -156,8 +157,8 @@ public final class Doctor {
 
   /** Prints the point that a change of masters has reached, and the next step. */
   private static void printChange(List<Audited> audits, Quorum quorum, PrintStream out) {
-    Set<String> changes = new TreeSet<>();
-    Set<String> sets = new TreeSet<>(); // of the future masters
+    Set<List<MasterSet>> changes = new LinkedHashSet<>();
+    Set<MasterSet> sets = new HashSet<>(); // of the future masters
     for (Audited audited : audits) {
       BirthMark mark = audited.node().valid();
       if (audited.audit() == null) {
@@ -166,16 +167,16 @@ public final class Doctor {
         out.println(audited.name() + " serves " + (mark == null ? "nobody yet" : mark.inWords()));
       }
       if (mark != null) {
-        changes.addAll(mark.serves().changes());
+        changes.addAll(mark.serves().changes().isEmpty() ? List.of() : List.of(mark.sets()));
         if (Role.of(audited.index(), quorum) != Role.LEAVING) {
-          mark.agreement().sets().forEach(set -> sets.add(set.id()));
+          sets.addAll(mark.sets());
         }
       }
     }
     if (changes.size() > 1) {
       out.println(
           "several changes of masters are under way, "
-              + changes.stream().map(each -> each.substring(each.indexOf('>') + 1)).toList()
+              + changes.stream().map(each -> each.get(1).id()).sorted().toList()
               + ": end all but one with redlock resize abort, by the lists of its first command");
       return;
     }
@@ -183,10 +184,11 @@ public final class Doctor {
       out.println(NO_CHANGE);
       return;
     }
-    String change = changes.isEmpty() ? ">" + sets.iterator().next() : changes.iterator().next();
-    int arrow = change.indexOf('>');
+    MasterSet gone = new MasterSet("", List.of());
+    List<MasterSet> change =
+        changes.isEmpty() ? List.of(gone, sets.iterator().next()) : changes.iterator().next();
     MasterChange known =
-        new MasterChange(change.substring(0, arrow), change.substring(arrow + 1), 0);
+        new MasterChange(change.get(0), change.get(1), new Agreement(true, 0, 0)); // asks no step
     List<Master> masters =
         audits.stream()
             .filter(each -> each.audit() != null)
@@ -200,7 +202,7 @@ public final class Doctor {
       return;
     }
     String command = reached.command().name().toLowerCase(Locale.ROOT);
-    out.println("the change " + known.future() + " of masters is under way");
+    out.println("the change " + known.future().id() + " of masters is under way");
     out.println(
         reached.isDone()
             ? reached.command().done

@@ -7,9 +7,9 @@ import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePool;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
-import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.Founding;
 import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.membership.Operation;
 import io.redlock.jedis.membership.Peers;
@@ -262,7 +262,7 @@ public final class DeploymentSettings {
   }
 
   private static String newId() {
-    return Agreement.newId(new SecureRandom());
+    return MasterSet.newId(new SecureRandom());
   }
 
   private static boolean isDone(OperatorCommand command, Consumer<String> out) {

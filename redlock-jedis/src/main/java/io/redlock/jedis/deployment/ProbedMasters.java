@@ -133,7 +133,7 @@ final class ProbedMasters implements ChangedMasters {
                     yield "";
                   }
                   case KEY -> LockKeys.any(connection, keyPrefix);
-                  case LONGER -> LockKeys.longer(connection, survey.rules().maxTtlMillis());
+                  case LONGER -> LockKeys.longer(connection, survey.rules().terms().maxTtlMillis());
                   case USE -> {
                     String statistics =
                         NodePool.text(connection, Protocol.Command.INFO, "commandstats");

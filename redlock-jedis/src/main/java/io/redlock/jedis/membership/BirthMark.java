@@ -1,10 +1,10 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param evictedKeys the number of keys that the server had evicted; a later eviction voids the
  *     mark
  * @param serves the clients that the node serves
+ * @param sets the set of its masters, or the present and the future one while they change
  * @param agreement the agreement of these clients
  */
 public record BirthMark(
@@ -32,6 +33,7 @@ public record BirthMark(
     boolean isFounded,
     long evictedKeys,
     Served serves,
+    List<MasterSet> sets,
     Agreement agreement) {
 
   /** The key of the mark. */
@@ -53,11 +55,18 @@ public record BirthMark(
               + " (guarded|unguarded) (\\d{1,15}) (\\d{1,15}) ("
               + Served.FORM
               + ") ("
-              + Agreement.FORM
+              + MasterSet.FORM
               + ")");
+
+  private static final Pattern SEMICOLON = Pattern.compile(";");
 
   private static final Pattern OTHER_VERSION =
       Pattern.compile("(?!" + VERSION + " )(\\d{1,9}) \\w+ \\w+ .*");
+
+  /** Makes the list unmodifiable. */
+  public BirthMark {
+    sets = List.copyOf(sets);
+  }
 
   /** Returns the mark in a text; null if it is none, or one of another version. */
   public static @Nullable BirthMark parse(String text) {
@@ -72,15 +81,15 @@ public record BirthMark(
             matcher.group(5).equals("founded"),
             Long.parseLong(matcher.group(6)),
             new Served(matcher.group(10)),
+            SEMICOLON.splitAsStream(matcher.group(11)).map(MasterSet::parse).toList(),
             new Agreement(
-                Agreement.sets(matcher.group(11)),
                 matcher.group(7).equals("guarded"),
                 Long.parseLong(matcher.group(8)),
                 Long.parseLong(matcher.group(9))));
   }
 
   /** Returns why a text is no mark, and the fix. */
-  public static String unreadable(String text) {
+  static String unreadable(String text) {
     Matcher version = OTHER_VERSION.matcher(text);
     return version.matches()
         ? "its birth mark is of version "
@@ -106,8 +115,12 @@ public record BirthMark(
   }
 
   /** Returns a mark of data that counts as first seen when it is written. */
-  public static BirthMark fresh(
-      NodeAudit audit, boolean isAdopted, Served serves, Agreement agreement) {
+  static BirthMark fresh(
+      NodeAudit audit,
+      boolean isAdopted,
+      Served serves,
+      List<MasterSet> sets,
+      Agreement agreement) {
     return new BirthMark(
         audit.runId(),
         audit.replId(),
@@ -116,26 +129,29 @@ public record BirthMark(
         true,
         audit.evictedKeys(),
         serves,
+        sets,
         agreement);
   }
 
   /** Returns the same mark of a set that is founded, or is not yet. */
   BirthMark founded(boolean isSo) {
     return new BirthMark(
-        runId, replId, firstSeenMillis, isAdopted, isSo, evictedKeys, serves, agreement);
+        runId, replId, firstSeenMillis, isAdopted, isSo, evictedKeys, serves, sets, agreement);
   }
 
   /**
    * Returns the mark of the same data in the history of this audit, with its count of evictions.
    */
   BirthMark in(NodeAudit audit) {
-    return fresh(audit, isAdopted, serves, agreement).founded(isFounded).dated(firstSeenMillis);
+    return fresh(audit, isAdopted, serves, sets, agreement)
+        .founded(isFounded)
+        .dated(firstSeenMillis);
   }
 
-  /** Returns a mark of the same data that serves these clients under this agreement. */
-  public BirthMark serving(Served clients, Agreement terms) {
+  /** Returns a mark of the same data that serves these clients of sets under this agreement. */
+  public BirthMark serving(Served clients, List<MasterSet> of, Agreement terms) {
     return new BirthMark(
-        runId, replId, firstSeenMillis, isAdopted, isFounded, evictedKeys, clients, terms);
+        runId, replId, firstSeenMillis, isAdopted, isFounded, evictedKeys, clients, of, terms);
   }
 
   /**
@@ -143,24 +159,24 @@ public record BirthMark(
    * node never shows the same mark again when terms are changed back.
    */
   public BirthMark under(Agreement terms) {
-    return serving(serves, terms).dated(firstSeenMillis + 1);
+    return serving(serves, sets, terms).dated(firstSeenMillis + 1);
   }
 
   /** Returns the same mark of another time. */
   public BirthMark dated(long seenMillis) {
     return new BirthMark(
-        runId, replId, seenMillis, isAdopted, isFounded, evictedKeys, serves, agreement);
+        runId, replId, seenMillis, isAdopted, isFounded, evictedKeys, serves, sets, agreement);
   }
 
   /** Returns the set of its masters, or while they change, that of the future ones. */
   MasterSet last() {
-    return agreement.sets().get(agreement.sets().size() - 1);
+    return sets.get(sets.size() - 1);
   }
 
   /** Returns whom the node serves, by the lists of its clients. */
   public String inWords() {
     List<String> served = new ArrayList<>();
-    for (MasterSet set : agreement.sets()) {
+    for (MasterSet set : sets) {
       if (serves.includes(set.id())) {
         served.add("clients of " + set.names());
       }
@@ -190,7 +206,7 @@ public record BirthMark(
         + " "
         + serves
         + " "
-        + agreement.text();
+        + sets.stream().map(MasterSet::text).collect(Collectors.joining(";"));
   }
 
   /**

@@ -1,6 +1,5 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.Membership.Node;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.spi.Quorum;
@@ -46,16 +45,13 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
 
   private static final String USED = "it is not new, as it shows ";
 
-  private static final String CHANGING =
-      "a change of masters is under way: run the last redlock resize command again";
-
   /** A client with a quorum has long overwritten a founding mark by then. */
   private static final long SEEN_MILLIS = 10_000;
 
   @Override
   public Step step(List<Audited> masters, Known known) {
     List<Node> nodes = masters.stream().map(Audited::node).toList();
-    Membership membership = Membership.of(nodes, quorum, client, "");
+    Membership membership = new Membership(nodes, quorum, client, "", Optional.empty());
     List<Audited> members =
         masters.stream()
             .filter(each -> membership.advice(each.index()) instanceof Membership.Advice.Keep)
@@ -74,7 +70,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     Optional<Agreement> kept =
         nodes.stream()
             .filter(node -> node.founded() != null && node.isOf(set))
-            .map(node -> node.shown().agreement().of(List.of(set)))
+            .map(Node::terms)
             .max(Agreement.BY_CAUTION);
     boolean goesOn =
         isNew
@@ -98,7 +94,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
       }
     }
     return reasons.isEmpty()
-        ? found(left, agreement(nodes, set, kept), set, known)
+        ? found(left, agreement(nodes, kept), set, known)
         : new Step.Refuse(reasons, nodes.stream().anyMatch(node -> isLeftBehind(node, set)));
   }
 
@@ -140,7 +136,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     return Membership.mostShown(
         marks
             .filter(Objects::nonNull)
-            .flatMap(mark -> mark.agreement().sets().stream())
+            .flatMap(mark -> mark.sets().stream())
             .filter(set -> set.isOf(names)));
   }
 
@@ -190,12 +186,12 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     if (quorum.isJoint() || node.isOf(set) && !node.shown().serves().equals(Served.of(set.id()))) {
       return membership.advice(master.index()) instanceof Membership.Advice.Refuse refuse
           ? refuse.reason()
-          : CHANGING;
+          : Membership.CHANGING;
     }
     if (isNew && !goesOn && !audit.birth().isEmpty() && !isBegun(node, set)) {
       return "it has a birth mark, so it was used: leave out --new";
     }
-    if (node.isUnreadable() && BirthMark.unreadable(audit.birth()).equals(BirthMark.UNREADABLE)) {
+    if (node.unreadable().equals(BirthMark.UNREADABLE)) {
       return BirthMark.UNREADABLE;
     }
     String objection = membership.objection(master.index());
@@ -211,13 +207,13 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
   // Marks.
 
   /** Returns the terms of the set: those that its marks show, else those of this client. */
-  private Agreement agreement(List<Node> nodes, MasterSet set, Optional<Agreement> kept) {
+  private Agreement agreement(List<Node> nodes, Optional<Agreement> kept) {
     long longestMillis =
         nodes.stream()
             .filter(node -> node.mark() != null)
-            .mapToLong(node -> node.shown().agreement().abstentionMillis())
-            .reduce(client.abstentionMillis(), Math::max);
-    return kept.orElse(client.agreement(List.of(set))).abstainingFor(longestMillis);
+            .mapToLong(node -> node.terms().abstentionMillis())
+            .reduce(0, Math::max);
+    return kept.orElse(client.terms()).abstainingFor(longestMillis);
   }
 
   private Step found(List<Audited> masters, Agreement agreement, MasterSet set, Known known) {
@@ -228,7 +224,7 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     LongSummaryStatistics agesMillis =
         others.stream()
             .map(Audited::node)
-            .filter(node -> isBegun(node, set) && node.shown().agreement().equals(agreement))
+            .filter(node -> isBegun(node, set) && node.terms().equals(agreement))
             .mapToLong(node -> node.answer().nodeMillis() - node.shown().firstSeenMillis())
             .summaryStatistics();
     boolean isBegun =
@@ -245,7 +241,8 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     Map<Integer, Refresh> marks = new TreeMap<>();
     for (Audited each : others) { // all begin anew, so that none is too old when the last is not
       BirthMark begun =
-          BirthMark.fresh(each.node().answer(), isNew, Served.of(set.id()), agreement);
+          BirthMark.fresh(
+              each.node().answer(), isNew, Served.of(set.id()), List.of(set), agreement);
       BirthMark mark = isBegun ? each.node().shown() : begun;
       marks.put(each.index(), each.writing(mark.founded(isBegun)));
     }

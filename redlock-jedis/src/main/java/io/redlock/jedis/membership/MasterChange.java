@@ -6,10 +6,8 @@ import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A change of masters, as a pure function from the clients that each master serves to the next step
@@ -23,11 +21,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A decision stands on the masters that it binds, on disk, before anybody acts on it (M6).
  *
- * @param present the id of the set of present masters
- * @param future the id of the set of future masters, drawn with the change and thus its name
- * @param leaseMillis the time after which no lease of a client of the present masters is left
+ * @param present the set of present masters
+ * @param future the set of future masters; its id is drawn with the change and names it
+ * @param terms the terms of the clients, and of a master that is new to them
  */
-public record MasterChange(String present, String future, long leaseMillis) {
+public record MasterChange(MasterSet present, MasterSet future, Agreement terms) {
 
   /** The commands of an operator. */
   public enum Command {
@@ -72,10 +70,10 @@ public record MasterChange(String present, String future, long leaseMillis) {
    * A master as it was read.
    *
    * @param index its index in the lists
-   * @param serves the clients that it serves; null if it has no mark of its data
-   * @param shows those in its mark, valid or void, as far as that binds this change; else null
+   * @param serves the clients that it serves by a mark of its data
+   * @param shows those in its mark, valid or void, as far as that binds this change
    */
-  public record Master(int index, Role role, @Nullable Served serves, @Nullable Served shows) {
+  public record Master(int index, Role role, Served serves, Served shows) {
 
     private boolean isPresent() {
       return role != Role.JOINING;
@@ -86,37 +84,15 @@ public record MasterChange(String present, String future, long leaseMillis) {
     }
 
     private boolean serves(Served... any) {
-      return serves != null && List.of(any).contains(serves.without(Served.NO_RETURN));
-    }
-
-    private boolean is(Role its, Served... any) {
-      return role == its && serves(any);
-    }
-
-    private boolean isUnmarked(Role its) {
-      return role == its && serves == null;
-    }
-
-    private Served with(String label) {
-      return Objects.requireNonNull(serves).with(label);
-    }
-
-    private boolean hasNoReturn() {
-      return serves != null && serves.includes(Served.NO_RETURN);
+      return List.of(any).contains(serves.without(Served.NO_RETURN));
     }
 
     private boolean hasLeft() {
-      return role == Role.LEAVING && shows != null && shows.isNobody();
+      return role == Role.LEAVING && shows.isNobody();
     }
 
-    /** Returns true if prepare has yet to let it serve clients that move. */
-    private boolean mayJoin() {
-      return !isPresent() && (serves == null || serves.isNobody());
-    }
-
-    /** Returns true if abort may let it serve the clients of the present masters again. */
-    private boolean mayReturn() {
-      return isPresent() && shows != null && !shows.isNobody();
+    private boolean showsAny() {
+      return !shows.equals(Served.UNMARKED) && !shows.isNobody();
     }
   }
 
@@ -126,15 +102,15 @@ public record MasterChange(String present, String future, long leaseMillis) {
   private static final String INTERRUPTED = "abort was interrupted: run redlock resize abort again";
 
   private Served before() {
-    return Served.of(present);
+    return Served.of(present.id());
   }
 
   private String joint() {
-    return Served.label(List.of(present, future));
+    return Served.label(List.of(present.id(), future.id()));
   }
 
   private Served prepared() {
-    return Served.of(present, joint());
+    return Served.of(present.id(), joint());
   }
 
   private Served committed() {
@@ -142,11 +118,11 @@ public record MasterChange(String present, String future, long leaseMillis) {
   }
 
   private Served opened() {
-    return Served.of(joint(), future);
+    return Served.of(joint(), future.id());
   }
 
   private Served finished() {
-    return Served.of(future);
+    return Served.of(future.id());
   }
 
   /** Returns the bar of an abort for a master that serves these: nobody loses its service. */
@@ -154,22 +130,29 @@ public record MasterChange(String present, String future, long leaseMillis) {
     return serves.with(Served.ABORTING);
   }
 
+  /** Returns the sets in the mark of a master that serves these clients. */
+  List<MasterSet> sets(Served serves) {
+    return serves.equals(before())
+        ? List.of(present)
+        : serves.equals(finished()) ? List.of(future) : List.of(present, future);
+  }
+
   /** Returns a master as it was read. */
   public Master master(Audited read, Role role) {
     Membership.Node node = read.node();
     if (node.founded() == null) {
-      return new Master(read.index(), role, null, null);
+      return new Master(read.index(), role, Served.UNMARKED, Served.UNMARKED);
     }
     BirthMark mark = node.shown();
     Served serves = mark.serves();
-    boolean isIts = mark.agreement().set(future).isPresent();
-    boolean isOfPresent = mark.agreement().sets().get(0).id().equals(present);
+    boolean isIts = mark.sets().contains(future);
+    boolean isOfPresent = mark.sets().get(0).equals(present);
     Served shows = isIts ? serves : serves.without(Served.NO_RETURN);
     return new Master(
         read.index(),
         role,
-        node.valid() == null ? null : serves,
-        (serves.isNobody() ? isIts : isOfPresent) ? shows : null);
+        node.valid() == null ? Served.UNMARKED : serves,
+        (serves.isNobody() ? isIts : isOfPresent) ? shows : Served.UNMARKED);
   }
 
   /**
@@ -197,15 +180,15 @@ public record MasterChange(String present, String future, long leaseMillis) {
 
   /** Returns the point that the change has reached on these masters. */
   public Reached reached(List<Master> masters) {
-    boolean isCommitted = any(masters, each -> each.isPresent() && each.serves(committed()));
-    Command last = isBound(masters) || isCommitted ? Command.COMMIT : Command.PREPARE;
+    boolean isCommitted = isBound(masters) || any(masters, present(committed()));
+    Command last = isCommitted ? Command.COMMIT : Command.PREPARE;
     last = any(masters, this::isEnding) ? Command.FINISH : last;
     last = any(masters, this::isBarred) ? Command.ABORT : last;
     return new Reached(last, next(last, masters, false) instanceof Step.Done);
   }
 
   private boolean isKnown(Master master) {
-    return master.serves == null
+    return master.serves(Served.UNMARKED)
         || switch (master.role) {
           case LEAVING -> master.serves(before(), prepared(), committed(), Served.NOBODY);
           case STAYING ->
@@ -219,22 +202,15 @@ public record MasterChange(String present, String future, long leaseMillis) {
     return master.serves(barred(prepared()), barred(committed()));
   }
 
-  private boolean isFinished(Master master) {
-    return master.isFuture() && master.serves(finished());
-  }
-
   /** Returns true if a master shows that finish was begun. */
   private boolean isEnding(Master master) {
-    return master.hasLeft() || isFinished(master);
+    return master.hasLeft() || master.isFuture() && master.serves(finished());
   }
 
   /** Returns true if no future master shows that it serves anybody of the change. */
   boolean isLost(List<Master> masters) {
     return !any(
-        masters,
-        each ->
-            each.isFuture()
-                && (each.serves != null || each.shows != null && !each.shows.isNobody()));
+        masters, each -> each.isFuture() && (!each.serves(Served.UNMARKED) || each.showsAny()));
   }
 
   /** Returns true if clients of the future masters are or were served. */
@@ -249,9 +225,8 @@ public record MasterChange(String present, String future, long leaseMillis) {
             masters,
             each ->
                 each.isPresent()
-                    && each.shows != null
                     && (each.shows.includes(Served.NO_RETURN)
-                        || each.shows.includes(future)
+                        || each.shows.includes(future.id())
                         || each.shows.isNobody()));
   }
 
@@ -259,7 +234,15 @@ public record MasterChange(String present, String future, long leaseMillis) {
     return masters.stream().anyMatch(condition);
   }
 
-  // What follows for the first master that a rule fits.
+  // The masters that a rule fits, and what follows for the first of them.
+
+  private static Predicate<Master> is(Role role, Served... any) {
+    return each -> each.role == role && each.serves(any);
+  }
+
+  private static Predicate<Master> present(Served... any) {
+    return each -> each.isPresent() && each.serves(any);
+  }
 
   private static Function<Master, Step> stop(String reason) {
     return each -> Step.refuse(-1, reason);
@@ -278,24 +261,22 @@ public record MasterChange(String present, String future, long leaseMillis) {
   private void prepare(List<Master> masters, Rules<Master> rules) {
     boolean isBound = isBound(masters);
     // A master without a mark has lost its data: it must not serve clients that another one left.
-    boolean hasLeft = any(masters, each -> each.isPresent() && each.serves(committed()));
-    Served unmarked = hasLeft ? committed() : prepared();
+    Served unmarked = any(masters, present(committed())) ? committed() : prepared();
     rules
         .on(each -> isBound, stop("the change is committed: run redlock resize commit"))
         .on(this::isBarred, refuse(INTERRUPTED))
-        .on(Master::mayJoin, let(committed()))
-        .on(each -> each.isPresent() && each.serves(before()), let(prepared()))
-        .on(each -> each.isPresent() && each.serves == null, let(unmarked));
+        .on(is(Role.JOINING, Served.UNMARKED, Served.NOBODY), let(committed()))
+        .on(present(before()), let(prepared()))
+        .on(present(Served.UNMARKED), let(unmarked));
   }
 
   private void commit(List<Master> masters, Rules<Master> rules, boolean waited) {
     boolean isBound = isBound(masters);
     boolean mustWait = !isOpen(masters) && !waited;
     Predicate<Master> isUnprepared =
-        each -> each.isPresent() ? each.serves(before()) : each.mayJoin();
-    Predicate<Master> isServing =
-        each -> each.serves(prepared()) || isBound && (isBarred(each) || each.serves(before()));
-    Predicate<Master> isClosed = each -> each.isFuture() && !each.serves(opened(), finished());
+        present(before()).or(is(Role.JOINING, Served.UNMARKED, Served.NOBODY));
+    Predicate<Master> isLate = present(before(), barred(prepared()), barred(committed()));
+    Predicate<Master> isServing = present(prepared()).or(each -> isBound && isLate.test(each));
     Served bound = committed().with(Served.NO_RETURN);
     rules
         .on(this::isEnding, stop("finish was begun: run redlock resize finish"))
@@ -303,18 +284,19 @@ public record MasterChange(String present, String future, long leaseMillis) {
         .on(
             each -> !isBound && isUnprepared.test(each),
             refuse("it is not prepared: run redlock resize prepare first"))
-        .on(each -> each.isPresent() && isServing.test(each), let(committed()))
-        .on(each -> each.isPresent() && each.serves == null, let(isBound ? bound : committed()))
+        .on(isServing, let(committed()))
+        .on(present(Served.UNMARKED), let(isBound ? bound : committed()))
         .on(each -> mustWait, each -> waiting()) // M3
         .on(
-            each -> each.isPresent() && each.serves(opened(), committed()) && !each.hasNoReturn(),
-            each -> new Step.Let(each.index, each.with(Served.NO_RETURN), false, true, false))
-        .on(isClosed, this::opening);
+            present(committed(), opened()).and(each -> !each.serves.includes(Served.NO_RETURN)),
+            each ->
+                new Step.Let(each.index, each.serves.with(Served.NO_RETURN), false, true, false))
+        .on(each -> each.isFuture() && !each.serves(opened(), finished()), this::opening);
   }
 
   private Step waiting() {
-    return new Step.Wait(
-        Duration.ofMillis(leaseMillis), "of a client that does not move", Map.of(), true);
+    Duration lastLease = Duration.ofMillis(terms.abstentionMillis());
+    return new Step.Wait(lastLease, "of a client that does not move", Map.of(), true);
   }
 
   private Step opening(Master master) {
@@ -326,22 +308,23 @@ public record MasterChange(String present, String future, long leaseMillis) {
     boolean isOpen = isOpen(masters);
     boolean isBegun = any(masters, this::isEnding);
     Predicate<Master> isPast =
-        each -> each.serves == null || each.serves(opened()) || isBegun && each.serves(committed());
-    Predicate<Master> isStill =
-        each -> each.serves == null || each.serves(before(), prepared(), committed());
+        each ->
+            each.isFuture()
+                && (each.serves(Served.UNMARKED, opened()) || isBegun && each.serves(committed()));
     rules
         .on(
-            each -> !isOpen || each.isFuture() && !isPast.test(each) && !isFinished(each),
+            each -> !isOpen || each.isFuture() && !isPast.test(each) && !each.serves(finished()),
             refuse("it is not committed: run redlock resize commit first"))
-        .on(each -> each.role == Role.LEAVING && isStill.test(each), let(Served.NOBODY))
         .on(
-            each -> each.isFuture() && isPast.test(each),
-            each -> new Step.Let(each.index, finished(), false, true, true));
+            is(Role.LEAVING, Served.UNMARKED, before(), prepared(), committed()),
+            let(Served.NOBODY))
+        .on(isPast, each -> new Step.Let(each.index, finished(), false, true, true));
   }
 
   private void abort(List<Master> masters, Rules<Master> rules) {
     boolean isBound = isBound(masters);
-    boolean mayAny = any(masters, Master::mayReturn);
+    Predicate<Master> mayReturn = each -> each.isPresent() && each.showsAny();
+    boolean mayAny = any(masters, mayReturn);
     // Each future master is barred first, which a commit that is under way elsewhere respects. As
     // long as one is, the change can be seen.
     rules
@@ -353,19 +336,14 @@ public record MasterChange(String present, String future, long leaseMillis) {
         .on(
             each -> !mayAny,
             stop("no present master shows the mark of its set: run redlock resize commit"))
+        .on(is(Role.JOINING, Served.UNMARKED, committed()), let(Served.NOBODY))
+        .on(is(Role.STAYING, prepared(), committed()), each -> let(barred(each.serves)).apply(each))
+        .on(mayReturn.and(is(Role.STAYING, Served.UNMARKED)), let(barred(committed())))
         .on(
-            each -> each.isUnmarked(Role.JOINING) || each.is(Role.JOINING, committed()),
-            let(Served.NOBODY))
-        .on(
-            each -> each.is(Role.STAYING, prepared(), committed()),
-            each -> let(each.with(Served.ABORTING)).apply(each))
-        .on(each -> each.mayReturn() && each.isUnmarked(Role.STAYING), let(barred(committed())))
-        .on(
-            each ->
-                each.mayReturn()
-                    && (each.isUnmarked(Role.LEAVING)
-                        || each.is(Role.LEAVING, prepared(), committed())),
+            mayReturn.and(is(Role.LEAVING, Served.UNMARKED, prepared(), committed())),
             let(before()))
-        .on(each -> each.mayReturn() && each.role == Role.STAYING && isBarred(each), let(before()));
+        .on(
+            mayReturn.and(is(Role.STAYING, barred(prepared()), barred(committed()))),
+            let(before()));
   }
 }

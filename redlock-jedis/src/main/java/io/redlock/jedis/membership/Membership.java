@@ -1,6 +1,5 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.spi.Quorum;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -57,7 +56,7 @@ public final class Membership {
     }
 
     Agreement terms() {
-      return shown().agreement().of(List.of());
+      return shown().agreement();
     }
 
     /** Returns its audit, where it is known to answer. */
@@ -87,11 +86,13 @@ public final class Membership {
 
     /** Returns true if its mark is of the set, valid or void. */
     boolean isOf(MasterSet set) {
-      return mark != null && mark.agreement().set(set.id()).isPresent();
+      return mark != null && mark.sets().contains(set);
     }
 
-    boolean isUnreadable() {
-      return audit != null && mark == null && !audit.birth().isEmpty();
+    /** Returns why its mark cannot be read; empty if it can, or if there is none. */
+    String unreadable() {
+      boolean isRead = audit == null || mark != null || audit.birth().isEmpty();
+      return isRead ? "" : BirthMark.unreadable(answer().birth());
     }
   }
 
@@ -128,7 +129,7 @@ public final class Membership {
     record Keep() implements Advice {}
 
     /** This mark must be written first. */
-    record Write(Served serves, Agreement agreement) implements Advice {}
+    record Write(Served serves, List<MasterSet> sets, Agreement agreement) implements Advice {}
 
     /** It does not vote yet, and no mark may be written. */
     record Wait(String reason) implements Advice {}
@@ -143,9 +144,10 @@ public final class Membership {
    * @param client the settings of the client
    * @param known the label that the client had before, when its list was found to be its set; empty
    *     if it had none
-   * @param agreed what its masters showed last, for the message if they show nothing any more
+   * @param agreed what its masters showed last, for the message if they show nothing any more;
+   *     empty if it has not seen them before
    */
-  Membership(
+  public Membership(
       List<Node> nodes,
       Quorum quorum,
       TrustRules client,
@@ -161,11 +163,6 @@ public final class Membership {
     this.mine =
         quorum.isJoint() ? moving(known).orElse(List.of()) : settled(known).stream().toList();
     this.sights = nodes.stream().map(this::sight).toList();
-  }
-
-  /** Returns what the marks show to a client that has not seen an agreement before. */
-  public static Membership of(List<Node> nodes, Quorum quorum, TrustRules client, String known) {
-    return new Membership(nodes, quorum, client, known, Optional.empty());
   }
 
   /** Returns the name of these clients in marks; empty if no mark shows it. */
@@ -190,10 +187,14 @@ public final class Membership {
     return nodes.stream().filter(each -> is(each, some));
   }
 
+  private static boolean isIn(int group, int node) {
+    return (group & 1 << node) != 0;
+  }
+
   /** Returns the names of these bits. */
   static List<String> some(List<String> names, int group) {
     return IntStream.range(0, names.size())
-        .filter(node -> (group & 1 << node) != 0)
+        .filter(node -> isIn(group, node))
         .mapToObj(names::get)
         .toList();
   }
@@ -226,7 +227,7 @@ public final class Membership {
             set.names().size() == present.size()
                 && nodes.stream()
                     .allMatch(each -> each.isMember() && each.shown().serves().includes(set.id()));
-    List<MasterSet> sets = witnesses().flatMap(mark -> mark.agreement().sets().stream()).toList();
+    List<MasterSet> sets = witnesses().flatMap(mark -> mark.sets().stream()).toList();
     return mostShown(sets.stream().filter(isAlike))
         .or(() -> mostShown(sets.stream().filter(isWhole)));
   }
@@ -238,8 +239,8 @@ public final class Membership {
   private Optional<List<MasterSet>> moving(String known) {
     return mostShown(
         witnesses()
-            .filter(mark -> mark.serves().includes(label(mark.agreement().sets())))
-            .map(mark -> mark.agreement().sets())
+            .filter(mark -> mark.serves().includes(label(mark.sets())))
+            .map(BirthMark::sets)
             .filter(sets -> sets.size() > 1)
             .filter(sets -> sets.get(0).isOf(present) && sets.get(1).isOf(future))
             .filter(sets -> known.isEmpty() || known.equals(label(sets))));
@@ -273,7 +274,7 @@ public final class Membership {
     Node node = nodes.get(index);
     if (!mine.isEmpty()) {
       return switch (sights.get(index)) {
-        case MEMBER, LEFT, STRANGER -> marked(node.shown());
+        case MEMBER, LEFT, STRANGER -> marked(node);
         default -> copied(index);
       };
     }
@@ -283,10 +284,10 @@ public final class Membership {
     return isAny(Sight.LEFT, Sight.STRANGER) ? stranger(node) : unfounded();
   }
 
-  private Advice marked(BirthMark mark) {
-    String difference = client.difference(mark.agreement());
-    return !mark.serves().includes(label())
-        ? new Advice.Refuse(unserved(mark))
+  private Advice marked(Node node) {
+    String difference = client.difference(node.terms());
+    return !node.shown().serves().includes(label())
+        ? new Advice.Refuse(unserved(node.shown()))
         : difference.isEmpty() ? new Advice.Keep() : new Advice.Refuse(difference);
   }
 
@@ -301,8 +302,7 @@ public final class Membership {
                 .sum());
     if (!isAgreed && isAny(UNCLEAR)) {
       boolean isDisputed = isAny(Sight.BEGUN, Sight.DISPUTED);
-      return new Advice.Wait(
-          quorum.isJoint() && isDisputed ? TrustRules.UNMARKED_IN_A_CHANGE : needs());
+      return new Advice.Wait(quorum.isJoint() && isDisputed ? UNMARKED_IN_A_CHANGE : needs());
     }
     // If all must answer, a void mark counts too: it may show a later step of a change.
     List<Node> sources =
@@ -311,7 +311,7 @@ public final class Membership {
             .toList();
     Served common = common(index, sources);
     if (!common.includes(label()) || common.includes(Served.ABORTING)) {
-      return new Advice.Wait(TrustRules.UNMARKED_IN_A_CHANGE);
+      return new Advice.Wait(UNMARKED_IN_A_CHANGE);
     }
     // While an operator changes the terms, a lease may have lived for as long as any of them says.
     Optional<Agreement> longest =
@@ -321,13 +321,13 @@ public final class Membership {
     List<MasterSet> sets =
         sources.stream()
             .filter(each -> each.shown().serves().equals(common))
-            .map(each -> each.shown().agreement().sets())
+            .map(each -> each.shown().sets())
             .findFirst()
             .orElse(mine);
-    Agreement agreement = (isAgreed ? shown : longest).orElseThrow().of(sets);
-    String difference = client.difference(agreement);
+    Agreement terms = (isAgreed ? shown : longest).orElseThrow();
+    String difference = client.difference(terms);
     return difference.isEmpty()
-        ? new Advice.Write(common, agreement)
+        ? new Advice.Write(common, sets, terms)
         : new Advice.Refuse(difference);
   }
 
@@ -346,10 +346,10 @@ public final class Membership {
   private boolean isCommon(String label, int index, List<Node> sources) {
     boolean isOfFuture = quorum.isJoint() && label.equals(mine.get(1).id());
     boolean isOfPresent = label.equals(mine.get(0).id()) || label.equals(Served.NO_RETURN);
-    boolean isPresent = (quorum.present() & 1 << index) != 0;
+    boolean isPresent = isIn(quorum.present(), index);
     int listing = isOfPresent || !isOfFuture && isPresent ? quorum.present() : quorum.future();
-    List<Node> all = sources.stream().filter(each -> (listing & 1 << each.index) != 0).toList();
-    return (listing & 1 << index) != 0
+    List<Node> all = sources.stream().filter(each -> isIn(listing, each.index)).toList();
+    return isIn(listing, index)
         && !all.isEmpty()
         && all.stream().allMatch(each -> each.shown().serves().includes(label));
   }
@@ -366,7 +366,7 @@ public final class Membership {
   private String stray(Node node) {
     BirthMark mark = node.mark;
     if (mark == null) {
-      return node.name + ": " + BirthMark.unreadable(node.answer().birth());
+      return node.name + ": " + node.unreadable();
     }
     MasterSet other = mark.last();
     return node.name
@@ -424,6 +424,15 @@ public final class Membership {
                 : "no set is founded on these masters: run " + adopt + terms));
   }
 
+  private static final String UNPREPARED =
+      "no change of masters is prepared on it: first run redlock resize prepare";
+
+  /** The message for a master that cannot be marked while masters change. */
+  static final String CHANGING =
+      "a change of masters is under way: run the last redlock resize command again";
+
+  private static final String UNMARKED_IN_A_CHANGE = "its data is new, and " + CHANGING;
+
   /** The message for a master that has left. */
   public static final String LEFT = "it has left this deployment: list the present masters";
 
@@ -454,14 +463,13 @@ public final class Membership {
   /** Returns why a node serves no client that moves as this one does. */
   private String unmoved(Node node) {
     if (!node.isMember()) {
-      return TrustRules.UNPREPARED;
+      return UNPREPARED;
     }
     BirthMark mark = node.shown();
     if (is(node, Sight.LEFT)) {
-      boolean wasPresent = (quorum.present() & 1 << node.index) != 0;
-      return wasPresent ? LEFT : TrustRules.UNPREPARED;
+      return isIn(quorum.present(), node.index) ? LEFT : UNPREPARED;
     }
-    List<MasterSet> sets = mark.agreement().sets();
+    List<MasterSet> sets = mark.sets();
     MasterSet last = mark.last();
     if (last.isOf(future) && mark.serves().includes(last.id())) {
       return "the change to "
@@ -469,7 +477,7 @@ public final class Membership {
           + " masters is finished: list these as the nodes, and leave movingTo out";
     }
     return sets.size() == 1
-        ? TrustRules.UNPREPARED
+        ? UNPREPARED
         : "it takes part in another change of masters than this client, from "
             + sets.get(0).names()
             + " to "
@@ -487,7 +495,7 @@ public final class Membership {
       return "a change of its masters is being undone: if redlock resize abort was interrupted, run"
           + " it again";
     }
-    List<MasterSet> sets = mark.agreement().sets();
+    List<MasterSet> sets = mark.sets();
     MasterSet last = mark.last();
     if (quorum.isJoint()) {
       return "it takes part in another change of masters than this client: restart the client";

@@ -122,11 +122,10 @@ public final class NodeTrust {
    * Data that is new since the last audit is dated after it, whatever the terms.
    */
   private static boolean isKept(BirthMark before, long auditedMillis, BirthMark now) {
-    Agreement was = before.agreement();
     return before.runId().equals(now.runId())
         && (before.firstSeenMillis() == now.firstSeenMillis()
-            || was.sets().equals(now.agreement().sets())
-                && !was.equals(now.agreement())
+            || before.sets().equals(now.sets())
+                && !before.agreement().equals(now.agreement())
                 && now.firstSeenMillis() < auditedMillis);
   }
 
@@ -149,7 +148,7 @@ public final class NodeTrust {
     alternates &=
         nowNanos - alternatedNanos
             < TimeUnit.MILLISECONDS.toNanos(
-                rules.observes() ? SHOWN_MILLIS : rules.abstentionMillis());
+                rules.observes() ? SHOWN_MILLIS : rules.terms().abstentionMillis());
     return alternates;
   }
 
@@ -172,7 +171,7 @@ public final class NodeTrust {
   /** Returns the part of a mark without which a node grants and extends nothing; empty for none. */
   public String served() {
     String label = peers.label();
-    return rules.guarded() ? Served.part(label.isEmpty() ? "?" : label) : "";
+    return rules.terms().guarded() ? Served.part(label.isEmpty() ? "?" : label) : "";
   }
 
   /** Takes note that the connection has ended. */

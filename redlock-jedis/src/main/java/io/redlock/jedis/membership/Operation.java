@@ -1,6 +1,5 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
@@ -294,9 +293,7 @@ public interface Operation {
     }
     for (Audited each : masters) {
       String fault = fault(each, rules, gone);
-      if (fault.isEmpty() && each.node().isUnreadable()) {
-        fault = BirthMark.unreadable(each.node().answer().birth());
-      }
+      fault = fault.isEmpty() ? each.node().unreadable() : fault;
       if (!fault.isEmpty()) {
         String silent =
             mayBeWrong.test(each)
@@ -319,7 +316,7 @@ public interface Operation {
       if (mark.serves().isNobody()) {
         throw new Stopped(each, Membership.LEFT);
       }
-      if (mark.agreement().sets().size() > 1) {
+      if (mark.sets().size() > 1) {
         throw new Stopped(
             each, "a change of masters is under way: finish it, or run redlock resize abort");
       }

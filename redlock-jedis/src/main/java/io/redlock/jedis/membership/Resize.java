@@ -1,6 +1,5 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
@@ -32,22 +31,6 @@ public record Resize(
 
   private static final String NO_CHANGE = "no change of these masters is under way";
 
-  /** The sets of the change, and the terms of a master that is new to it. */
-  private record Sets(MasterSet present, MasterSet future, Agreement terms) {
-
-    MasterChange change() {
-      return new MasterChange(present.id(), future.id(), terms.abstentionMillis());
-    }
-
-    /** Returns the agreement of a master that serves these clients. */
-    Agreement agreement(Served serves) {
-      boolean isBefore = serves.equals(Served.of(present.id()));
-      boolean isAfter = serves.equals(Served.of(future.id()));
-      return terms.of(
-          isBefore ? List.of(present) : isAfter ? List.of(future) : List.of(present, future));
-    }
-  }
-
   @Override
   public Step step(List<Audited> masters, Known known) {
     boolean prepares = command == Command.PREPARE;
@@ -63,33 +46,33 @@ public record Resize(
     List<Audited> all = prepares ? joining(read, names, known) : read;
     all.forEach(this::requireGuard);
     known.ask(Question.RIGHTS, prepares ? all : List.of());
-    Sets sets = sets(all, known, names);
-    if (sets == null) { // undone on all, if this run wrote, so no mark shows it any more
+    MasterChange change = change(all, known, names);
+    if (change == null) { // undone on all, if this run wrote, so no mark shows it any more
       boolean isUndone = !known.written().isEmpty();
       return new Step.Done(isUndone ? command.done : NO_CHANGE, isUndone);
     }
-    MasterChange change = sets.change();
-    List<Master> states = states(all, sets);
+    List<Master> states = states(all, change);
     Step step = change.next(command, states, known.progress().waited());
     if (!(step instanceof Step.Let let)) {
       return step;
     }
     // Another change of the future masters may have followed.
-    if (let.serves().equals(Served.of(sets.future.id())) && change.isLost(states)) {
+    MasterSet future = change.future();
+    if (let.serves().equals(Served.of(future.id())) && change.isLost(states)) {
       throw new Stopped(
-          "no future master has a mark: run " + rules.command("adopt", sets.future.names()));
+          "no future master has a mark: run " + rules.command("adopt", future.names()));
     }
     if (prepares) {
-      requireSameTerms(all, sets.present);
+      requireSameTerms(all, change.present());
     }
     if (!unmoved.isEmpty() && change.reached(states).command() == Command.PREPARE) {
       throw new Stopped(unmoved + ": run them with movingTo, or leave them behind with --force");
     }
-    return write(let, all, sets, known);
+    return write(let, all, change, known);
   }
 
-  private List<Master> states(List<Audited> found, Sets sets) {
-    return found.stream().map(each -> sets.change().master(each, role(each))).toList();
+  private List<Master> states(List<Audited> found, MasterChange change) {
+    return found.stream().map(each -> change.master(each, role(each))).toList();
   }
 
   private Role role(Audited master) {
@@ -105,19 +88,17 @@ public record Resize(
     List<String> present = Membership.some(names, quorum.present());
     List<BirthMark> presentMarks = presentMarks(read).toList();
     Predicate<BirthMark> isOfPresent =
-        mark -> mark.agreement().sets().stream().anyMatch(set -> set.isOf(present));
+        mark -> mark.sets().stream().anyMatch(set -> set.isOf(present));
     boolean isLost = presentMarks.stream().noneMatch(isOfPresent);
     Set<MasterSet> ours = // if the set is lost, also those of its change, as joining masters show
         marks(read, Node::mark)
             .filter(mark -> presentMarks.contains(mark) || isLost && isOfPresent.test(mark))
-            .flatMap(mark -> mark.agreement().sets().stream())
+            .flatMap(mark -> mark.sets().stream())
             .collect(Collectors.toSet());
     List<Audited> all = new ArrayList<>();
     for (Audited each : read) {
       BirthMark mark = each.node().mark();
-      if (!isJoining(each)
-          || mark == null
-          || mark.agreement().sets().stream().anyMatch(ours::contains)) {
+      if (!isJoining(each) || mark == null || mark.sets().stream().anyMatch(ours::contains)) {
         all.add(each);
         continue;
       }
@@ -159,7 +140,7 @@ public record Resize(
     long terms =
         marks(found, Node::member)
             .filter(mark -> !mark.serves().isNobody())
-            .map(mark -> mark.agreement().of(List.of()))
+            .map(BirthMark::agreement)
             .distinct()
             .count();
     if (terms > 1) {
@@ -169,7 +150,7 @@ public record Resize(
     }
   }
 
-  // The sets of the change.
+  // The change.
 
   private static Stream<BirthMark> marks(
       List<Audited> found, Function<Node, @Nullable BirthMark> which) {
@@ -181,13 +162,14 @@ public record Resize(
     return marks(found.stream().filter(each -> !isJoining(each)).toList(), Node::founded);
   }
 
-  /** Returns the sets of the change under way, or of a new one; null if there is none to undo. */
-  private @Nullable Sets sets(List<Audited> found, Known known, List<String> names) {
+  /** Returns the change under way, or a new one; null if there is none to undo. */
+  private @Nullable MasterChange change(List<Audited> found, Known known, List<String> names) {
     List<String> present = Membership.some(names, quorum.present());
     List<String> future = Membership.some(names, quorum.future());
-    Predicate<Sets> isIts = sets -> sets.present.isOf(present) && sets.future.isOf(future);
-    List<Sets> all = changes(found);
-    List<Sets> its = all.stream().filter(isIts).toList();
+    Predicate<MasterChange> isIts =
+        change -> change.present().isOf(present) && change.future().isOf(future);
+    List<MasterChange> all = changes(found);
+    List<MasterChange> its = all.stream().filter(isIts).toList();
     if (command == Command.ABORT && its.isEmpty() && !known.written().isEmpty()) {
       return null; // although another one may be under way
     }
@@ -205,7 +187,7 @@ public record Resize(
       its =
           pairs(marks(found, Node::founded)).stream()
               .filter(isIts)
-              .filter(sets -> sets.change().isBound(states(found, sets)))
+              .filter(change -> change.isBound(states(found, change)))
               .toList();
     }
     if (!its.isEmpty()) {
@@ -220,20 +202,20 @@ public record Resize(
   }
 
   /** Returns the commands that end these changes. */
-  private static String ends(List<Sets> changes) {
+  private static String ends(List<MasterChange> changes) {
     return changes.stream()
         .map(
             each ->
                 "redlock resize abort --nodes "
-                    + String.join(",", each.present.names())
+                    + String.join(",", each.present().names())
                     + " --moving-to "
-                    + String.join(",", each.future.names()))
+                    + String.join(",", each.future().names()))
         .distinct()
         .collect(Collectors.joining(" or "));
   }
 
   /** Returns the changes that are under way, as masters show that serve anybody. */
-  private static List<Sets> changes(List<Audited> found) {
+  private static List<MasterChange> changes(List<Audited> found) {
     Predicate<BirthMark> serves = mark -> !mark.serves().isNobody();
     boolean isAnyServing = marks(found, Node::member).anyMatch(serves);
     return pairs( // all have restarted, if none serves
@@ -241,26 +223,23 @@ public record Resize(
   }
 
   /** Returns the changes that marks show, each by both of its sets. */
-  private static List<Sets> pairs(Stream<BirthMark> shown) {
+  private static List<MasterChange> pairs(Stream<BirthMark> shown) {
     List<BirthMark> marks = shown.toList();
     return marks.stream()
-        .map(mark -> mark.agreement().sets())
+        .map(BirthMark::sets)
         .filter(sets -> sets.size() > 1)
         .distinct()
-        .map(sets -> new Sets(sets.get(0), sets.get(1), terms(marks)))
-        .sorted(Comparator.comparing(sets -> sets.future.id()))
+        .map(sets -> new MasterChange(sets.get(0), sets.get(1), terms(marks)))
+        .sorted(Comparator.comparing(change -> change.future().id()))
         .toList();
   }
 
   /** Returns the terms under which masters abstain for longest. */
   private static Agreement terms(List<BirthMark> marks) {
-    return marks.stream()
-        .map(mark -> mark.agreement().of(List.of()))
-        .max(Agreement.BY_CAUTION)
-        .orElseThrow();
+    return marks.stream().map(BirthMark::agreement).max(Agreement.BY_CAUTION).orElseThrow();
   }
 
-  private Sets fresh(List<Audited> found, List<String> present, List<String> future) {
+  private MasterChange fresh(List<Audited> found, List<String> present, List<String> future) {
     List<Audited> members =
         found.stream().filter(each -> !isJoining(each) && each.node().isMember()).toList();
     if (members.isEmpty()) {
@@ -269,18 +248,18 @@ public record Resize(
     }
     Operation.requireOneSet(members, present);
     BirthMark mark = members.get(0).node().shown();
-    return new Sets(mark.last(), new MasterSet(drawn, future), mark.agreement().of(List.of()));
+    return new MasterChange(mark.last(), new MasterSet(drawn, future), mark.agreement());
   }
 
   /**
-   * Returns the sets of a change that no master shows any more. One that leaves may have lost its
-   * data, or its mark, before it was marked so.
+   * Returns a change that no master shows any more. One that leaves may have lost its data, or its
+   * mark, before it was marked so.
    */
-  private Sets finished(List<Audited> found, List<String> present, List<String> future) {
-    List<Sets> all = new ArrayList<>();
+  private MasterChange finished(List<Audited> found, List<String> present, List<String> future) {
+    List<MasterChange> all = new ArrayList<>();
     for (Audited each : found) {
       BirthMark mark = each.node().member();
-      MasterSet set = mark == null ? null : mark.agreement().sets().get(0);
+      MasterSet set = mark == null ? null : mark.sets().get(0);
       if (role(each) == Role.LEAVING) {
         if (each.node().founded() != null) {
           throw new Stopped(NO_CHANGE + ", and " + each.name() + " has not left");
@@ -291,7 +270,7 @@ public record Resize(
           || !mark.serves().includes(set.id())) {
         throw new Stopped(NO_CHANGE + ", and " + each.name() + " is no master of " + future);
       } else {
-        all.add(new Sets(new MasterSet(drawn, present), set, mark.agreement().of(List.of())));
+        all.add(new MasterChange(new MasterSet(drawn, present), set, mark.agreement()));
       }
     }
     return all.get(0);
@@ -299,14 +278,14 @@ public record Resize(
 
   // Marks.
 
-  private Step write(Step.Let let, List<Audited> found, Sets sets, Known known) {
+  private Step write(Step.Let let, List<Audited> found, MasterChange change, Known known) {
     Audited target =
         found.stream().filter(each -> each.index() == let.master()).findFirst().orElseThrow();
     boolean isFirst = known.written().isEmpty();
     List<Audited> fresh = // before the first write all of them, so that none is in the way later
         found.stream()
             .filter(each -> isFirst || each.equals(target))
-            .filter(each -> each.node().answer().birth().isEmpty() && mayBeNew(each, found, sets))
+            .filter(each -> each.node().answer().birth().isEmpty() && mayBeNew(each, found, change))
             .toList();
     known.ask(Question.KEY, fresh);
     for (Audited each : fresh) {
@@ -321,7 +300,7 @@ public record Resize(
                 + ", or empty it, or wait until its locks have expired");
       }
     }
-    Agreement agreement = sets.agreement(let.serves());
+    List<MasterSet> sets = change.sets(let.serves());
     BirthMark old = target.node().member();
     if (old == null && !target.hasCheckedClock()) {
       throw new Stopped(target, Audited.UNCHECKED);
@@ -329,12 +308,13 @@ public record Resize(
     BirthMark mark =
         old == null
             ? BirthMark.fresh(
-                target.node().answer(), fresh.contains(target), let.serves(), agreement)
+                target.node().answer(), fresh.contains(target), let.serves(), sets, change.terms())
             : old.serving(
                 let.serves(),
+                sets,
                 old.serves().isNobody() // and what its clients agreed on is over
-                    ? agreement
-                    : old.agreement().of(agreement.sets()));
+                    ? change.terms()
+                    : old.agreement());
     Set<Integer> sources = new TreeSet<>(); // M5
     found.stream()
         .filter(each -> let.carries() && !isJoining(each) && !each.equals(target))
@@ -351,11 +331,11 @@ public record Resize(
    * Returns true if a master without a mark is brand-new if it has no keys, so that it need not
    * abstain: no client can have used it.
    */
-  private boolean mayBeNew(Audited target, List<Audited> found, Sets sets) {
+  private boolean mayBeNew(Audited target, List<Audited> found, MasterChange change) {
     return command == Command.PREPARE
         && isJoining(target)
         && presentMarks(found)
             .flatMap(text -> text.serves().changes().stream())
-            .noneMatch(label -> label.startsWith(sets.present.id() + ">"));
+            .noneMatch(label -> label.startsWith(change.present().id() + ">"));
   }
 }

@@ -17,6 +17,9 @@ public record Served(String text) {
   /** No client: the node has left. */
   public static final Served NOBODY = new Served("|");
 
+  /** The list of a node without a mark that counts. */
+  public static final Served UNMARKED = new Served("");
+
   /** In the list of a node whose change of masters is being aborted; no set is called so. */
   static final String ABORTING = "-abort-";
 

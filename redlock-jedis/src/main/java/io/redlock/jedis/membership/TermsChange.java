@@ -5,6 +5,7 @@ import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -30,8 +31,10 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
     List<Audited> present = Operation.present(masters, quorum, rules, gone, each -> false);
     List<Audited> members = present.stream().filter(each -> each.node().isMember()).toList();
     Operation.requireOneSet(members, masters.stream().map(Audited::name).toList());
+    Agreement wanted = rules.terms();
     boolean isShorter =
-        members.stream().anyMatch(each -> terms(each).maxTtlMillis() > rules.maxTtlMillis());
+        members.stream()
+            .anyMatch(each -> each.node().terms().maxTtlMillis() > wanted.maxTtlMillis());
     List<Audited> asked = isShorter && !forces ? members : List.of();
     known.ask(Question.LONGER, asked);
     for (Audited each : asked) {
@@ -46,13 +49,13 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
     }
     Map<Integer, String> marks = new TreeMap<>();
     members.forEach(each -> marks.put(each.index(), each.node().answer().birth()));
-    Agreement wanted = rules.agreement(List.of());
     long wantedMillis = wanted.abstentionMillis();
     long longestMillis =
         members.stream()
-            .mapToLong(each -> terms(each).abstentionMillis())
+            .mapToLong(each -> each.node().terms().abstentionMillis())
             .reduce(wantedMillis, Math::max);
-    Predicate<Audited> isLonger = each -> terms(each).abstentionMillis() > wantedMillis;
+    Agreement first = wanted.abstainingFor(longestMillis);
+    Predicate<Audited> isLonger = each -> each.node().terms().abstentionMillis() > wantedMillis;
     // If anybody wrote since it began to wait, leases under the old terms may have begun.
     boolean hasWaited = known.progress().waited() && known.progress().marks().equals(marks);
     // None outlasts the longest abstention of any master, and a client that was paused since its
@@ -62,11 +65,9 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
         .on(each -> !each.node().isMember(), each -> marked(each, masters))
         .on(each -> hasWaited && isLonger.test(each), each -> under(each, wanted, true, false))
         .on(
-            each -> terms(each).abstentionMillis() < longestMillis,
-            each -> under(each, terms(each).abstainingFor(longestMillis), false, false))
-        .on(
-            each -> !isWanted(terms(each)),
-            each -> changed(each, wanted.abstainingFor(longestMillis)))
+            each -> each.node().terms().abstentionMillis() < longestMillis,
+            each -> under(each, each.node().terms().abstainingFor(longestMillis), false, false))
+        .on(each -> !each.node().terms().equals(first), each -> changed(each, first))
         .on(isLonger, each -> new Step.Wait(lastLease, "under the old terms", marks, false))
         .orElse(
             new Step.Done(
@@ -74,35 +75,26 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
                 false));
   }
 
-  private static Agreement terms(Audited member) {
-    return member.node().shown().agreement();
-  }
-
   /** Changes the guard and the longest ttl of a master, of which all abstain for long enough. */
   private static Step changed(Audited member, Agreement wanted) {
     long leftMillis = member.node().shown().leftMillis(member.node().answer(), 0);
-    if (terms(member).guarded() && !wanted.guarded() && leftMillis > 0) {
+    if (member.node().terms().guarded() && !wanted.guarded() && leftMillis > 0) {
       throw new Stopped(member, "it abstains: run the command again when it votes");
     }
-    boolean isLonger = terms(member).maxTtlMillis() < wanted.maxTtlMillis();
+    boolean isLonger = member.node().terms().maxTtlMillis() < wanted.maxTtlMillis();
     return under(member, wanted, false, isLonger);
   }
 
   private static Step under(Audited member, Agreement terms, boolean isLast, boolean isSaved) {
-    Agreement its = terms.of(terms(member).sets());
-    BirthMark mark = member.node().shown().under(its);
-    return Operation.write(member, mark, isLast, isSaved, ": " + its.inWords());
-  }
-
-  private boolean isWanted(Agreement terms) {
-    return terms.guarded() == rules.guarded() && terms.maxTtlMillis() == rules.maxTtlMillis();
+    BirthMark mark = member.node().shown().under(terms);
+    return Operation.write(member, mark, isLast, isSaved, ": " + terms.inWords());
   }
 
   /** Marks a master that lost its data, as a client with the agreed settings does. */
   private Step marked(Audited target, List<Audited> masters) {
     TrustRules observer = TrustRules.observing(true, rules.skewMicros());
-    Membership membership =
-        Membership.of(masters.stream().map(Audited::node).toList(), quorum, observer, "");
+    List<Membership.Node> nodes = masters.stream().map(Audited::node).toList();
+    Membership membership = new Membership(nodes, quorum, observer, "", Optional.empty());
     Verdict verdict =
         observer.judge(
             target.node(), target.surroundings().advising(membership.advice(target.index())));

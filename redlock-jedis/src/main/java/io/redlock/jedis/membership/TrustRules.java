@@ -1,6 +1,5 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.Membership.Advice;
 import io.redlock.jedis.membership.Membership.Node;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
@@ -20,22 +19,12 @@ import java.util.OptionalLong;
  * drift, and twice the skew: the node's own clock gives the age of the mark, and may have been off
  * by one skew either way.
  *
- * @param guarded true if the birth mark counts
- * @param maxTtlMillis the longest ttl of this client
- * @param abstentionMillis how long a node that was reset must abstain for this client; zero for an
- *     observer, which writes no marks and goes by theirs
+ * @param terms the terms of this client; without an abstention for an observer, which writes no
+ *     marks and goes by theirs
  * @param skewMicros the allowed difference between the clocks of two nodes
  * @param typed these settings as an operator types them before a command
  */
-public record TrustRules(
-    boolean guarded, long maxTtlMillis, long abstentionMillis, long skewMicros, String typed) {
-
-  static final String UNPREPARED =
-      "no change of masters is prepared on it: first run redlock resize prepare";
-
-  static final String UNMARKED_IN_A_CHANGE =
-      "its data is new, and a change of masters is under way: run the last redlock resize command"
-          + " again";
+public record TrustRules(Agreement terms, long skewMicros, String typed) {
 
   /**
    * The knowledge about the other nodes and this machine.
@@ -79,7 +68,7 @@ public record TrustRules(
     long ttlMillis = maxTtl.plusNanos(999_999).toMillis();
     long driftMillis = -Math.floorDiv(-ttlMillis * driftPartsPerMillion, 1_000_000) + 2; // T2
     long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros); // N2
-    return new TrustRules(guarded, ttlMillis, abstentionMillis, skewMicros, typed);
+    return new TrustRules(new Agreement(guarded, ttlMillis, abstentionMillis), skewMicros, typed);
   }
 
   /**
@@ -88,17 +77,12 @@ public record TrustRules(
    * @param guarded true if a node without a birth mark abstains; a mark says it itself
    */
   public static TrustRules observing(boolean guarded, long skewMicros) {
-    return new TrustRules(guarded, 0, 0, skewMicros, "");
+    return new TrustRules(new Agreement(guarded, 0, 0), skewMicros, "");
   }
 
   /** Returns true for an observer. */
   boolean observes() {
-    return abstentionMillis == 0;
-  }
-
-  /** Returns the agreement of a set that this client founds. */
-  public Agreement agreement(List<MasterSet> sets) {
-    return new Agreement(sets, guarded, maxTtlMillis, abstentionMillis);
+    return terms.abstentionMillis() == 0;
   }
 
   /**
@@ -108,20 +92,20 @@ public record TrustRules(
     if (observes()) {
       return "";
     }
-    if (agreed.guarded() != guarded) {
-      return differs("restartGuard(" + agreed.guarded() + ")", "restartGuard(" + guarded + ")")
+    if (agreed.guarded() != terms.guarded()) {
+      String own = "restartGuard(" + terms.guarded() + ")";
+      return differs("restartGuard(" + agreed.guarded() + ")", own)
           .replace("at most what was agreed", "the same on every client");
     }
-    if (agreed.maxTtlMillis() < maxTtlMillis) {
+    if (agreed.maxTtlMillis() < terms.maxTtlMillis()) {
       return differs(
           "maxTtl " + Brief.exact(Duration.ofMillis(agreed.maxTtlMillis())),
-          "maxTtl " + Brief.exact(Duration.ofMillis(maxTtlMillis)));
+          "maxTtl " + Brief.exact(Duration.ofMillis(terms.maxTtlMillis())));
     }
-    return agreed.abstentionMillis()
-            < Math.min(abstentionMillis, Agreement.LONGEST_ABSTENTION_MILLIS)
+    return agreed.abstentionMillis() < terms.abstentionMillis()
         ? differs(
             "an abstention of " + Brief.exact(Duration.ofMillis(agreed.abstentionMillis())),
-            Brief.exact(Duration.ofMillis(abstentionMillis))
+            Brief.exact(Duration.ofMillis(terms.abstentionMillis()))
                 + ", by its clockSkew and driftPerSecond")
         : "";
   }
@@ -146,8 +130,8 @@ public record TrustRules(
     if (!misconfiguration.isEmpty()) {
       return Verdict.refused(misconfiguration);
     }
-    if (node.isUnreadable()) {
-      return Verdict.foreign(BirthMark.unreadable(audit.birth()));
+    if (!node.unreadable().isEmpty()) {
+      return Verdict.foreign(node.unreadable());
     }
     Advice advice = around.advice();
     if (advice instanceof Advice.Refuse refuse) { // N8
@@ -181,14 +165,14 @@ public record TrustRules(
   private BirthMark due(Node node, Surroundings around) {
     NodeAudit audit = node.answer();
     if (around.advice() instanceof Advice.Write write) {
-      return BirthMark.fresh(audit, false, write.serves(), write.agreement());
+      return BirthMark.fresh(audit, false, write.serves(), write.sets(), write.agreement());
     }
     BirthMark mark = node.shown();
     // It may be ahead a little: the clock was misread, or was set back a little since.
     long mostMillis = audit.nodeMillis() + ceilMillis(skewMicros) + misread(around);
     return mark.firstSeenMillis() <= mostMillis
         ? mark.in(audit) // other: the statistics of the server were reset
-        : BirthMark.fresh(audit, false, mark.serves(), mark.agreement());
+        : BirthMark.fresh(audit, false, mark.serves(), mark.sets(), mark.agreement());
   }
 
   /**

@@ -143,7 +143,7 @@ class DeploymentSettingsTest {
                 + times.silenceTimeout()
                 + ", retention "
                 + times.encoder().retentionMillis());
-        tell("ttl " + rules.maxTtlMillis() + " for " + rules.abstentionMillis());
+        tell("ttl " + rules.terms().maxTtlMillis() + " for " + rules.terms().abstentionMillis());
         tell(rules.typed() + "others: " + survey.others().apply("127.0.0.1:9").name());
       }
     }

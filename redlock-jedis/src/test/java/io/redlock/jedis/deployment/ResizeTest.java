@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.jedis.connection.NodePool;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.membership.Agreement;
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.AuditedMaster;
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.membership.Marks;
 import io.redlock.jedis.membership.MasterChange.Command;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.Operation;
 import io.redlock.jedis.membership.Resize;
 import io.redlock.jedis.membership.Served;
@@ -39,6 +39,7 @@ import org.junit.jupiter.api.TestFactory;
 class ResizeTest {
 
   private static final TrustRules RULES = Marks.rules(true);
+  private static final Agreement TERMS = RULES.terms();
   private static final Pattern DRAWN_ID = Pattern.compile("\\b(?=\\w*\\d)[0-9a-z]{12}\\b");
 
   @TestFactory
@@ -60,7 +61,7 @@ class ResizeTest {
     private Map<String, String> before = new TreeMap<>();
     private List<String> present = names("a b c");
     private List<String> future = names("a b c d e");
-    private TrustRules terms = RULES;
+    private Agreement terms = TERMS;
     private Set<String> without = Set.of();
     private final Map<String, String> replaced = new HashMap<>();
     private boolean forces;
@@ -157,29 +158,28 @@ class ResizeTest {
                     true,
                     0,
                     isNobody ? Served.NOBODY : Served.of(parts[1].split(" ")),
-                    terms.agreement(members))
+                    members,
+                    terms)
                 .toString();
       }
     }
 
     /** Returns terms by their name, or by a ttl and an abstention, in seconds. */
-    private static TrustRules terms(String name) {
+    private static Agreement terms(String name) {
       String[] words = name.split(" ");
       return switch (words[0]) {
-        case "unguarded" -> Marks.rules(false);
-        case "usual" -> RULES;
-        case "shorter" -> terms(true, RULES.maxTtlMillis() / 2, RULES.abstentionMillis() / 2);
-        case "longer" -> terms(true, RULES.maxTtlMillis() * 2, RULES.abstentionMillis() * 2);
+        case "unguarded" -> Marks.rules(false).terms();
+        case "usual" -> TERMS;
+        case "shorter" ->
+            new Agreement(true, TERMS.maxTtlMillis() / 2, TERMS.abstentionMillis() / 2);
+        case "longer" ->
+            new Agreement(true, TERMS.maxTtlMillis() * 2, TERMS.abstentionMillis() * 2);
         default ->
-            terms(
+            new Agreement(
                 words.length == 2,
                 1_000 * Long.parseLong(words[0]),
                 1_000 * Long.parseLong(words[1]));
       };
-    }
-
-    private static TrustRules terms(boolean guarded, long maxTtlMillis, long abstentionMillis) {
-      return new TrustRules(guarded, maxTtlMillis, abstentionMillis, RULES.skewMicros(), "");
     }
 
     // Commands.
@@ -190,13 +190,14 @@ class ResizeTest {
       String stops =
           command == Command.COMMIT ? Unmoved.of(found, without).stopping(forces, this::tell) : "";
       Waiver waiver = new Waiver(without, replaced);
-      String drawn = Agreement.newId(random);
+      String drawn = MasterSet.newId(random);
       return command(new Resize(command, found.quorum(), RULES, waiver, stops, drawn), found);
     }
 
     private OperatorCommand agree(String terms) {
       Survey found = survey(present.stream(), Quorum.of(present.size()));
-      return command(new TermsChange(found.quorum(), terms(terms), without, forces), found);
+      TrustRules rules = new TrustRules(terms(terms), RULES.skewMicros(), "");
+      return command(new TermsChange(found.quorum(), rules, without, forces), found);
     }
 
     private OperatorCommand command(Operation operation, Survey found) {
@@ -204,7 +205,8 @@ class ResizeTest {
     }
 
     private Survey survey(Stream<String> names, Quorum quorum) {
-      LaneSettings settings = new LaneSettings(0, Duration.ofMinutes(1).toNanos(), 0, 0, new RequestEncoder(90_000, 0));
+      LaneSettings settings =
+          new LaneSettings(0, Duration.ofMinutes(1).toNanos(), 0, 0, new RequestEncoder(90_000, 0));
       List<NodePool> pools = names.distinct().map(name -> pool(name, true)).toList();
       return new Survey(pools, quorum, settings, RULES, name -> pool(name, false));
     }
@@ -278,12 +280,12 @@ class ResizeTest {
     private String text(String birth) {
       BirthMark mark = BirthMark.parse(birth);
       Agreement terms = mark.agreement();
-      boolean isUsual = terms.abstentionMillis() == RULES.abstentionMillis();
+      boolean isUsual = terms.abstentionMillis() == TERMS.abstentionMillis();
       return mark.serves()
-          + (" of " + terms.sets().stream().map(MasterSet::names).toList())
+          + (" of " + mark.sets().stream().map(MasterSet::names).toList())
           + (mark.isAdopted() ? " adopted" : "")
           + (mark.firstSeenMillis() >= nowMillis ? " now" : "")
-          + (terms.maxTtlMillis() == RULES.maxTtlMillis() ? "" : " ttl " + terms.maxTtlMillis())
+          + (terms.maxTtlMillis() == TERMS.maxTtlMillis() ? "" : " ttl " + terms.maxTtlMillis())
           + (isUsual ? "" : " for " + terms.abstentionMillis() + " ms")
           + (terms.guarded() ? "" : " unguarded");
     }

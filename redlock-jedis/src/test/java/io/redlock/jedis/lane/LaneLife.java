@@ -495,7 +495,7 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
     for (int index = 1; index <= count; index++) {
       TestNode other = new TestNode();
       other.run = "run" + index;
-      other.mark(nodes, rules.guarded());
+      other.mark(nodes, rules.terms().guarded());
       trust(index).judge(other.audit(wallMicros()), nowNanos, nowNanos, this, reason -> {});
     }
   }

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.Operation.Known;
 import io.redlock.jedis.membership.Operation.Progress;
 import io.redlock.jedis.membership.Operation.Question;
@@ -140,9 +139,8 @@ class FoundingTest {
   @Test
   void newMastersAreAskedForTheirUseAndOthersOfAReplacedSetAreReadFirst() {
     MasterSet other = new MasterSet("q", List.of("m1", "x"));
-    Agreement terms = Marks.GUARDED.agreement(List.of(other));
     masters.get(1).birth =
-        Marks.founded("run1", "repl1", 0, Served.of(other.id()), terms).toString();
+        Marks.founded("run1", "repl1", 0, Served.of(other.id()), List.of(other)).toString();
     uses.remove(2);
     assertEquals(new Step.Ask(Question.USE, Set.of(2)), next());
     assertEquals(new Step.Look(Set.of("x")), next(adopting(Map.of("m1", "q"))));

@@ -1,6 +1,5 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.Membership.Advice;
 import io.redlock.jedis.membership.Operation.Known;
 import io.redlock.jedis.membership.Operation.Progress;
@@ -31,23 +30,22 @@ public final class Marks {
   private Marks() {}
 
   public static TrustRules rules(boolean guarded) {
-    return new TrustRules(guarded, MAX_TTL_MILLIS, ABSTENTION_MILLIS, SKEW_MICROS, "");
+    Agreement terms = new Agreement(guarded, MAX_TTL_MILLIS, ABSTENTION_MILLIS);
+    return new TrustRules(terms, SKEW_MICROS, "");
   }
 
   /** Returns the mark of a master of a set with these members. */
   public static BirthMark founded(
       String runId, String replId, long firstSeenMillis, boolean guarded, List<String> names) {
-    return founded(
-        runId,
-        replId,
-        firstSeenMillis,
-        Served.of(ID),
-        rules(guarded).agreement(List.of(new MasterSet(ID, names))));
+    List<MasterSet> sets = List.of(new MasterSet(ID, names));
+    return founded(runId, replId, firstSeenMillis, Served.of(ID), sets)
+        .serving(Served.of(ID), sets, rules(guarded).terms());
   }
 
   static BirthMark founded(
-      String runId, String replId, long firstSeenMillis, Served serves, Agreement agreement) {
-    return new BirthMark(runId, replId, firstSeenMillis, false, true, 0, serves, agreement);
+      String runId, String replId, long firstSeenMillis, Served serves, List<MasterSet> sets) {
+    return new BirthMark(
+        runId, replId, firstSeenMillis, false, true, 0, serves, sets, GUARDED.terms());
   }
 
   /** Returns what an operator reads of these masters, which have good clocks. */

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Reached;
@@ -20,7 +19,6 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -58,7 +56,8 @@ class MasterChangeTest {
   @Test
   void markThatServesOthersTooIsTheSameToAGrant() {
     BirthMark before = Marks.founded("run", "repl", 0, true, List.of("a", "b", "c"));
-    BirthMark after = before.serving(Served.of("k7f2", "k7f2>m3d9"), before.agreement());
+    BirthMark after =
+        before.serving(Served.of("k7f2", "k7f2>m3d9"), before.sets(), before.agreement());
     assertTrue(after.toString().startsWith(before.guard()), before::guard);
     assertEquals(before.dated(1), before.under(before.agreement()), "never the same mark again");
   }
@@ -75,8 +74,7 @@ class MasterChangeTest {
   void markSaysWhomItsMasterServes(String served, String words) {
     List<MasterSet> sets =
         List.of(new MasterSet("old", List.of("a")), new MasterSet("new", List.of("b")));
-    BirthMark mark =
-        Marks.founded("run", "repl", 0, Life.serves(served), Marks.GUARDED.agreement(sets));
+    BirthMark mark = Marks.founded("run", "repl", 0, Life.serves(served), sets);
     assertEquals(words, mark.inWords());
   }
 
@@ -98,7 +96,11 @@ class MasterChangeTest {
 
   private static final class Life extends Scenes.Teller {
 
-    private final MasterChange change = new MasterChange("old", "new", 0);
+    private final MasterChange change =
+        new MasterChange(
+            new MasterSet("old", List.of("a")),
+            new MasterSet("new", List.of("b")),
+            Marks.GUARDED.terms());
     private final List<Master> masters = new ArrayList<>();
 
     @Override
@@ -140,11 +142,11 @@ class MasterChangeTest {
       };
     }
 
-    private static Master master(int index, Role role, @Nullable Served serves) {
+    private static Master master(int index, Role role, Served serves) {
       return new Master(index, role, serves, serves);
     }
 
-    private static @Nullable Served serves(char sign) {
+    private static Served serves(char sign) {
       return serves(
           switch (sign) {
             case '-' -> "no-mark";
@@ -171,9 +173,9 @@ class MasterChangeTest {
       }
     }
 
-    private static @Nullable Served serves(String text) {
+    private static Served serves(String text) {
       return switch (text) {
-        case "no-mark" -> null;
+        case "no-mark" -> Served.UNMARKED;
         case "nobody" -> Served.NOBODY;
         default -> Served.of(text.split(" "));
       };
@@ -237,8 +239,8 @@ class MasterChangeTest {
       return step instanceof Step.Wait ? "wait" : "done";
     }
 
-    private static String text(@Nullable Served serves) {
-      return serves == null
+    private static String text(Served serves) {
+      return serves.equals(Served.UNMARKED)
           ? "no mark"
           : serves.isNobody() ? "nobody" : serves.toString().replace('|', ' ').strip();
     }

@@ -1,12 +1,12 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.Membership.Advice;
 import io.redlock.jedis.membership.Operation.Progress;
 import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -45,7 +45,7 @@ class MembershipMapTest {
   }
 
   private static Membership membership(char a, char b, char c) {
-    return Membership.of(nodes(a, b, c), Quorum.of(3), Marks.GUARDED, "");
+    return new Membership(nodes(a, b, c), Quorum.of(3), Marks.GUARDED, "", Optional.empty());
   }
 
   private static String adopted(char a, char b, char c) {
@@ -87,7 +87,7 @@ class MembershipMapTest {
 
   private static Membership moving(char a, char b, char c, char d) {
     Quorum both = Quorum.of(OLD.names(), NEW.names());
-    return Membership.of(nodes(a, b, c, d), both, Marks.GUARDED, "");
+    return new Membership(nodes(a, b, c, d), both, Marks.GUARDED, "", Optional.empty());
   }
 
   private static String text(Advice advice) {
@@ -99,7 +99,7 @@ class MembershipMapTest {
       return "marked: "
           + write.serves()
           + " "
-          + write.agreement().sets().stream().map(MasterSet::id).toList()
+          + write.sets().stream().map(MasterSet::id).toList()
           + " "
           + write.agreement().abstentionMillis();
     }
@@ -125,8 +125,7 @@ class MembershipMapTest {
   /** Returns a master with the mark of this sign; a capital means that it has restarted since. */
   private static Membership.Node node(int index, String name, char state) {
     AuditedMaster master = new AuditedMaster("run" + name, "repl" + name);
-    Agreement longer =
-        Marks.GUARDED.agreement(List.of(OLD)).abstainingFor(2 * Marks.ABSTENTION_MILLIS);
+    Agreement longer = Marks.GUARDED.terms().abstainingFor(2 * Marks.ABSTENTION_MILLIS);
     master.birth =
         switch (Character.toLowerCase(state)) {
           case '-', 'n' -> "";
@@ -136,13 +135,10 @@ class MembershipMapTest {
           case 'g' -> mark(master, false, Served.of("namesake"), NAMESAKE);
           case 'h' -> mark(master, false, Served.of("far"), FAR);
           case 'o' -> mark(master, true, Served.of(OLD.id()), OLD);
-          case 't' ->
-              Marks.founded(master.run, master.repl, 1, Served.of(OLD.id()), longer).toString();
+          case 't' -> mark(master, true, Served.of(OLD.id()), List.of(OLD), longer);
           case 'k', 'm' -> {
-            Agreement other = new Agreement(List.of(OLD), true, 60_000, Marks.ABSTENTION_MILLIS);
-            yield new BirthMark(
-                    master.run, master.repl, 1, false, state == 'm', 0, Served.of(OLD.id()), other)
-                .toString();
+            Agreement other = new Agreement(true, 60_000, Marks.ABSTENTION_MILLIS);
+            yield mark(master, state == 'm', Served.of(OLD.id()), List.of(OLD), other);
           }
           case 'i' -> mark(master, true, Served.of("namesake"), NAMESAKE);
           case 'x' -> mark(master, true, Served.of("far"), FAR);
@@ -160,8 +156,16 @@ class MembershipMapTest {
 
   private static String mark(
       AuditedMaster master, boolean isFounded, Served serves, MasterSet... sets) {
-    Agreement agreement = Marks.GUARDED.agreement(List.of(sets));
-    return new BirthMark(master.run, master.repl, 1, false, isFounded, 0, serves, agreement)
+    return mark(master, isFounded, serves, List.of(sets), Marks.GUARDED.terms());
+  }
+
+  private static String mark(
+      AuditedMaster master,
+      boolean isFounded,
+      Served serves,
+      List<MasterSet> sets,
+      Agreement terms) {
+    return new BirthMark(master.run, master.repl, 1, false, isFounded, 0, serves, sets, terms)
         .toString();
   }
 }

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.Operation.Progress;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
@@ -16,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
@@ -118,7 +118,7 @@ class MembershipTest {
           names.stream()
               .map(each -> Membership.Node.of(names.indexOf(each), each, heard.get(each)))
               .toList();
-      Membership membership = Membership.of(nodes, quorum, rules, known);
+      Membership membership = new Membership(nodes, quorum, rules, known, Optional.empty());
       known = membership.label().isEmpty() ? known : membership.label();
       Surroundings around =
           new Surroundings(
@@ -185,9 +185,8 @@ class MembershipTest {
     MasterSet set = new MasterSet("set" + ++sets, names(list));
     for (String name : names(list)) {
       Master master = master(name);
-      Agreement agreement = Marks.GUARDED.agreement(List.of(set));
       master.birth =
-          Marks.founded(master.run, master.repl, nowMillis, Served.of(set.id()), agreement)
+          Marks.founded(master.run, master.repl, nowMillis, Served.of(set.id()), List.of(set))
               .toString();
     }
     pass(Q);
@@ -274,7 +273,8 @@ class MembershipTest {
     }
 
     private static TrustRules terms(long maxTtlMillis, long abstentionMillis) {
-      return new TrustRules(true, maxTtlMillis, abstentionMillis, Marks.SKEW_MICROS, "");
+      Agreement terms = new Agreement(true, maxTtlMillis, abstentionMillis);
+      return new TrustRules(terms, Marks.SKEW_MICROS, "");
     }
 
     private boolean befalls(String command, String[] words) {
@@ -291,8 +291,8 @@ class MembershipTest {
         case "evicted" -> master(words[0]).evicted = Long.parseLong(words[1]);
         case "longer-agreement" -> {
           BirthMark mark = master(words[0]).mark();
-          Agreement longer = new Agreement(mark.agreement().sets(), true, 30_000, 2 * Q);
-          master(words[0]).birth = mark.serving(mark.serves(), longer).toString();
+          Agreement longer = new Agreement(true, 30_000, 2 * Q);
+          master(words[0]).birth = mark.serving(mark.serves(), mark.sets(), longer).toString();
         }
         default -> {
           for (String name : words) {
@@ -396,13 +396,11 @@ class MembershipTest {
     MasterSet to = new MasterSet("new", names(future));
     boolean isBefore = serves.equals(Served.of("old"));
     boolean isAfter = serves.equals(Served.of("new"));
-    Agreement agreement =
-        Marks.GUARDED.agreement(
-            isBefore ? List.of(from) : isAfter ? List.of(to) : List.of(from, to));
+    List<MasterSet> sets = isBefore ? List.of(from) : isAfter ? List.of(to) : List.of(from, to);
     for (String name : names(list)) {
       Master master = master(name);
       master.birth =
-          Marks.founded(master.run, master.repl, nowMillis - 2 * Q, serves, agreement).toString();
+          Marks.founded(master.run, master.repl, nowMillis - 2 * Q, serves, sets).toString();
     }
   }
 

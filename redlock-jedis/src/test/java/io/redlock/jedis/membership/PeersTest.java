@@ -1,6 +1,5 @@
 package io.redlock.jedis.membership;
 
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.Membership.Advice;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
@@ -122,7 +121,7 @@ class PeersTest {
     private String serving(AuditedMaster master, Served served) {
       MasterSet present = new MasterSet("k7f2", names.subList(0, 3));
       String future = served.changes().get(0).replaceFirst(".*>", "");
-      Agreement both = Marks.GUARDED.agreement(List.of(present, new MasterSet(future, names)));
+      List<MasterSet> both = List.of(present, new MasterSet(future, names));
       long seenMillis = wallMicros() / 1_000 - 2 * Marks.ABSTENTION_MILLIS;
       return Marks.founded(master.run, master.repl, seenMillis, served, both).toString();
     }

@@ -72,7 +72,7 @@ class TrustRulesTest {
         case "twin" -> twin = rest;
         case "write" -> {
           BirthMark mark = mark(RUN, REPL, 0);
-          advice = new Advice.Write(mark.serves(), mark.agreement());
+          advice = new Advice.Write(mark.serves(), mark.sets(), mark.agreement());
         }
         case "keep" -> advice = new Advice.Keep();
         case "wait" -> advice = new Advice.Wait(rest);
@@ -87,7 +87,8 @@ class TrustRulesTest {
     }
 
     private BirthMark mark(String run, String repl, long ageMicros) {
-      return Marks.founded(run, repl, NOW_MILLIS - ageMicros / 1_000, rules.guarded(), NAMES);
+      return Marks.founded(
+          run, repl, NOW_MILLIS - ageMicros / 1_000, rules.terms().guarded(), NAMES);
     }
 
     private NodeAudit audit() {
@@ -122,10 +123,14 @@ class TrustRulesTest {
   void abstentionIsTheLongestTtlWithItsDriftAndTwiceTheSkew() {
     assertEquals(
         30_000 + 300 + 2 + 2 * 2_000,
-        TrustRules.of(true, Duration.ofSeconds(30), 10_000, SKEW_MICROS, "").abstentionMillis());
+        TrustRules.of(true, Duration.ofSeconds(30), 10_000, SKEW_MICROS, "")
+            .terms()
+            .abstentionMillis());
     assertEquals(
         11 + 1 + 2 + 2 * 2,
-        TrustRules.of(true, Duration.ofNanos(10_000_001), 10_000, 1_001, "").abstentionMillis());
+        TrustRules.of(true, Duration.ofNanos(10_000_001), 10_000, 1_001, "")
+            .terms()
+            .abstentionMillis());
   }
 
   @Test
@@ -168,6 +173,7 @@ class TrustRulesTest {
         true,
         0,
         mark.serves(),
+        mark.sets(),
         mark.agreement());
   }
 

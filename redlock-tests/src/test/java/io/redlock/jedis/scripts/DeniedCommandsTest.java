@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.membership.Agreement;
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.Served;
 import io.redlock.protocol.Footprint;
@@ -311,10 +311,10 @@ class DeniedCommandsTest {
   void deniedAuditWritesNoMark(String denied) {
     command("FLUSHALL");
     command("ACL", "SETUSER", "locks", "-" + denied);
-    Agreement agreement =
-        new Agreement(List.of(new MasterSet("k7f2", List.of("a:1"))), true, 500, 700);
+    List<MasterSet> sets = List.of(new MasterSet("k7f2", List.of("a:1")));
+    Agreement terms = new Agreement(true, 500, 700);
     BirthMark mark =
-        new BirthMark("run", "repl", BirthMark.NOW, false, true, 0, Served.of("k7f2"), agreement);
+        new BirthMark("run", "repl", BirthMark.NOW, false, true, 0, Served.of("k7f2"), sets, terms);
     Invocation audit = AuditCall.invocation(1, new Refresh("", nowMicros(), mark, 0));
     user.sendCommand(new ScriptCommand().byText(audit, Guard.NONE));
     try {

@@ -3,8 +3,8 @@ package io.redlock.testbed;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.membership.Agreement;
-import io.redlock.jedis.membership.Agreement.MasterSet;
 import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.Served;
 import java.time.Duration;
 import java.util.Iterator;
@@ -66,12 +66,11 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
    */
   public static void found(RedisServer... servers) {
     List<String> names = Stream.of(servers).map(each -> each.host() + ":" + each.port()).toList();
-    MasterSet set = new MasterSet("tested", names);
-    found(new Agreement(List.of(set), false, 3_600_000, 7_200_000), servers);
+    found(new MasterSet("tested", names), new Agreement(false, 3_600_000, 7_200_000), servers);
   }
 
   /** Founds this set on the servers, whatever they were used for. */
-  public static void found(Agreement agreement, RedisServer... servers) {
+  public static void found(MasterSet set, Agreement terms, RedisServer... servers) {
     for (RedisServer server : servers) {
       Object seconds = server.command("EVAL", "return redis.call('TIME')[1]", "0");
       BirthMark mark =
@@ -82,8 +81,9 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
               true,
               true,
               0,
-              Served.of(agreement.sets().get(0).id()),
-              agreement);
+              Served.of(set.id()),
+              List.of(set),
+              terms);
       server.command("SET", BirthMark.KEY, mark.toString());
     }
   }
