@@ -279,7 +279,7 @@ public final class Membership {
       };
     }
     if (quorum.isJoint()) {
-      return new Advice.Refuse(unmoved(node));
+      return new Advice.Refuse(unserved(node));
     }
     return isAny(Sight.LEFT, Sight.STRANGER) ? stranger(node) : unfounded();
   }
@@ -287,7 +287,7 @@ public final class Membership {
   private Advice marked(Node node) {
     String difference = client.difference(node.terms());
     return !node.shown().serves().includes(label())
-        ? new Advice.Refuse(unserved(node.shown()))
+        ? new Advice.Refuse(unserved(node))
         : difference.isEmpty() ? new Advice.Keep() : new Advice.Refuse(difference);
   }
 
@@ -460,45 +460,34 @@ public final class Membership {
         + " resize";
   }
 
-  /** Returns why a node serves no client that moves as this one does. */
-  private String unmoved(Node node) {
+  /** Returns why a node does not serve this client, and which step was skipped. */
+  private String unserved(Node node) {
     if (!node.isMember()) {
       return UNPREPARED;
     }
-    BirthMark mark = node.shown();
-    if (is(node, Sight.LEFT)) {
-      return isIn(quorum.present(), node.index) ? LEFT : UNPREPARED;
-    }
-    List<MasterSet> sets = mark.sets();
-    MasterSet last = mark.last();
-    if (last.isOf(future) && mark.serves().includes(last.id())) {
-      return "the change to "
-          + future.size()
-          + " masters is finished: list these as the nodes, and leave movingTo out";
-    }
-    return sets.size() == 1
-        ? UNPREPARED
-        : "it takes part in another change of masters than this client, from "
-            + sets.get(0).names()
-            + " to "
-            + last.names()
-            + ": list these, written alike, as the nodes and in movingTo, and restart the client";
-  }
-
-  /** Returns why a node does not serve this client, and which step was skipped. */
-  private String unserved(BirthMark mark) {
-    Served served = mark.serves();
+    Served served = node.shown().serves();
     if (served.isNobody()) {
-      return LEFT;
+      return isIn(quorum.present(), node.index) ? LEFT : UNPREPARED;
     }
     if (served.includes(Served.ABORTING)) {
       return "a change of its masters is being undone: if redlock resize abort was interrupted, run"
           + " it again";
     }
-    List<MasterSet> sets = mark.sets();
-    MasterSet last = mark.last();
+    List<MasterSet> sets = node.shown().sets();
+    MasterSet last = node.shown().last();
+    if (quorum.isJoint() && last.isOf(future) && served.includes(last.id())) {
+      return "the change to "
+          + future.size()
+          + " masters is finished: list these as the nodes, and leave movingTo out";
+    }
     if (quorum.isJoint()) {
-      return "it takes part in another change of masters than this client: restart the client";
+      return sets.size() == 1
+          ? UNPREPARED
+          : "it takes part in another change of masters than this client, from "
+              + sets.get(0).names()
+              + " to "
+              + last.names()
+              + ": list these, written alike, as the nodes and in movingTo, and restart the client";
     }
     if (sets.get(0).id().equals(label())) {
       return "its clients move from "
