@@ -293,13 +293,9 @@ public final class Membership {
 
   /** Returns the mark for a node without one that counts: what the others agreed on. */
   private Advice copied(int index) {
-    Optional<Agreement> shown = mostShown(as(Sight.MEMBER).map(Node::terms));
-    boolean isAgreed =
-        quorum.isReachedBy(
-            as(Sight.MEMBER)
-                .filter(each -> shown.equals(Optional.of(each.terms())))
-                .mapToInt(each -> 1 << each.index)
-                .sum());
+    Optional<Agreement> shared =
+        as(Sight.MEMBER).map(Node::terms).filter(this::isShared).findFirst();
+    boolean isAgreed = shared.isPresent();
     if (!isAgreed && isAny(UNCLEAR)) {
       boolean isDisputed = isAny(Sight.BEGUN, Sight.DISPUTED);
       return new Advice.Wait(quorum.isJoint() && isDisputed ? UNMARKED_IN_A_CHANGE : needs());
@@ -324,11 +320,20 @@ public final class Membership {
             .map(each -> each.shown().sets())
             .findFirst()
             .orElse(mine);
-    Agreement terms = (isAgreed ? shown : longest).orElseThrow();
+    Agreement terms = shared.or(() -> longest).orElseThrow();
     String difference = client.difference(terms);
     return difference.isEmpty()
         ? new Advice.Write(common, sets, terms)
         : new Advice.Refuse(difference);
+  }
+
+  /** Returns true if a quorum of members shows these terms. */
+  private boolean isShared(Agreement terms) {
+    return quorum.isReachedBy(
+        as(Sight.MEMBER)
+            .filter(each -> each.terms().equals(terms))
+            .mapToInt(each -> 1 << each.index)
+            .sum());
   }
 
   /**
