@@ -19,9 +19,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The founding of a set by an operator, as a pure function from what all masters show to the next
- * step (N4, N7). A command reads all masters, performs the step, and begins again, so it may be
- * interrupted anywhere and repeated.
+ * The founding of a set by an operator (N4, N7).
  *
  * <p>All masters of the list first get a mark that counts for nobody. When no lease of the past can
  * be alive any more, all are read again, and get marks that count. Meanwhile a client that has a

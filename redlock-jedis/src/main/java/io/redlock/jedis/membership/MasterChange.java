@@ -11,8 +11,7 @@ import java.util.function.Predicate;
 
 /**
  * A change of masters, as a pure function from the clients that each master serves to the next step
- * of a command. A command reads all masters, performs the step, and begins again, so it may be
- * interrupted anywhere and repeated.
+ * of a command.
  *
  * <p>While clients move, each lease needs a majority of the present masters and a majority of the
  * future ones. So leases of clients that move exclude those of all others. Leases of clients of the

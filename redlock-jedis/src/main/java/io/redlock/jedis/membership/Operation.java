@@ -269,13 +269,6 @@ public interface Operation {
   /** Returns the next step, or throws {@link Stopped}. */
   Step step(List<Audited> masters, Known known);
 
-  /** Returns the write of one mark. */
-  static Step.Write write(
-      Audited master, BirthMark mark, boolean isWaitedFor, boolean isSaved, String told) {
-    Map<Integer, Refresh> marks = Map.of(master.index(), master.writing(mark));
-    return new Step.Write(marks, Set.of(), isWaitedFor, isSaved, told);
-  }
-
   /**
    * Returns the masters that take part: all that are not gone for good, and those must answer (M4).
    *

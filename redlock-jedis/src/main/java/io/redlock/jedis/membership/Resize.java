@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
@@ -222,21 +223,18 @@ public record Resize(
         marks(found, isAnyServing ? Node::member : Node::founded).filter(serves));
   }
 
-  /** Returns the changes that marks show, each by both of its sets. */
+  /** Returns the changes that marks show, under the terms for which masters abstain longest. */
   private static List<MasterChange> pairs(Stream<BirthMark> shown) {
     List<BirthMark> marks = shown.toList();
+    Optional<Agreement> longest =
+        marks.stream().map(BirthMark::agreement).max(Agreement.BY_CAUTION);
     return marks.stream()
         .map(BirthMark::sets)
         .filter(sets -> sets.size() > 1)
         .distinct()
-        .map(sets -> new MasterChange(sets.get(0), sets.get(1), terms(marks)))
+        .map(sets -> new MasterChange(sets.get(0), sets.get(1), longest.orElseThrow()))
         .sorted(Comparator.comparing(change -> change.future().id()))
         .toList();
-  }
-
-  /** Returns the terms under which masters abstain for longest. */
-  private static Agreement terms(List<BirthMark> marks) {
-    return marks.stream().map(BirthMark::agreement).max(Agreement.BY_CAUTION).orElseThrow();
   }
 
   private MasterChange fresh(List<Audited> found, List<String> present, List<String> future) {

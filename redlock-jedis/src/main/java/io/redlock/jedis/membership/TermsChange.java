@@ -86,8 +86,12 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
   }
 
   private static Step under(Audited member, Agreement terms, boolean isLast, boolean isSaved) {
-    BirthMark mark = member.node().shown().under(terms);
-    return Operation.write(member, mark, isLast, isSaved, ": " + terms.inWords());
+    return write(member, member.node().shown().under(terms), isLast, isSaved);
+  }
+
+  private static Step write(Audited member, BirthMark mark, boolean isLast, boolean isSaved) {
+    Map<Integer, Refresh> marks = Map.of(member.index(), member.writing(mark));
+    return new Step.Write(marks, Set.of(), isLast, isSaved, ": " + mark.agreement().inWords());
   }
 
   /** Marks a master that lost its data, as a client with the agreed settings does. */
@@ -102,7 +106,6 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
     if (refresh == null) {
       throw new Stopped(target, verdict.reason());
     }
-    return Operation.write(
-        target, refresh.mark(), false, false, ": " + refresh.mark().agreement().inWords());
+    return write(target, refresh.mark(), false, false);
   }
 }
