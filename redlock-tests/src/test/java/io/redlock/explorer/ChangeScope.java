@@ -1,11 +1,12 @@
 package io.redlock.explorer;
 
-import io.redlock.jedis.membership.Agreement;
+import static io.redlock.explorer.MarkScope.RULES;
+import static io.redlock.explorer.MarkScope.set;
+
 import io.redlock.jedis.membership.MasterChange;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
-import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.jedis.membership.Served;
 import io.redlock.protocol.AcquireRound;
@@ -40,10 +41,7 @@ final class ChangeScope {
   final List<Role> roles = new ArrayList<>();
   final List<Client> attempts;
   final MasterChange change =
-      new MasterChange(
-          new MasterSet(PRESENT, List.of()),
-          new MasterSet(FUTURE, List.of()),
-          new Agreement(true, 0, 0));
+      new MasterChange(set(PRESENT, List.of()), set(FUTURE, List.of()), RULES.terms());
   int ttlTicks = 1;
   int horizon = 4;
   int waitTicks = 1;

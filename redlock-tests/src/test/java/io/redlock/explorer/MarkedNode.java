@@ -56,30 +56,19 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
   /** When every node is audited: long after every mark was written. */
   private static final long NOW_MICROS = 1_000_000_000_000_000L;
 
-  private static MarkedNode of(
-      long firstSeenMillis,
-      boolean isAdopted,
-      boolean isFounded,
-      Served serves,
-      List<MasterSet> sets,
-      Agreement terms) {
-    BirthMark mark =
-        new BirthMark("r", "h", firstSeenMillis, isAdopted, isFounded, 0, serves, sets, terms);
-    return new MarkedNode(Kind.VALID, 0, mark.toString());
-  }
-
   /** A member of a founded set. */
   static MarkedNode of(Served serves, List<MasterSet> sets) {
     return of(serves, sets, MarkScope.RULES.terms());
   }
 
   static MarkedNode of(Served serves, List<MasterSet> sets, Agreement terms) {
-    return of(0, false, true, serves, sets, terms);
+    BirthMark mark = new BirthMark("r", "h", 0, false, true, 0, serves, sets, terms);
+    return new MarkedNode(Kind.VALID, 0, mark.toString());
   }
 
   /** A member of a set that is being founded. */
   static MarkedNode founding(Served serves, List<MasterSet> sets) {
-    return of(0, false, false, serves, sets, MarkScope.RULES.terms());
+    return new MarkedNode(Kind.VALID, 0, of(serves, sets).mark.replace("founded", "founding"));
   }
 
   /** The mark of another version of the library. */
@@ -107,16 +96,18 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
 
   /** Returns it as it is after the write of a mark. */
   MarkedNode marked(BirthMark written, boolean isAdopted) {
-    long firstSeenMillis = Math.max(0, written.firstSeenMillis()); // 0: now
-    MarkedNode node =
-        of(
-            firstSeenMillis,
+    BirthMark mark =
+        new BirthMark(
+            "r",
+            "h",
+            Math.max(0, written.firstSeenMillis()), // 0: now
             isAdopted,
             written.isFounded(),
+            0,
             written.serves(),
             written.sets(),
             written.agreement());
-    return new MarkedNode(Kind.VALID, history, node.mark);
+    return new MarkedNode(Kind.VALID, history, mark.toString());
   }
 
   /** Returns the audit of a node of this number in this state. */

@@ -10,6 +10,7 @@ import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.scenes.Scenes;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -121,16 +122,12 @@ class TrustRulesTest {
 
   @Test
   void abstentionIsTheLongestTtlWithItsDriftAndTwiceTheSkew() {
-    assertEquals(
-        30_000 + 300 + 2 + 2 * 2_000,
-        TrustRules.of(true, Duration.ofSeconds(30), 10_000, SKEW_MICROS, "")
-            .terms()
-            .abstentionMillis());
-    assertEquals(
-        11 + 1 + 2 + 2 * 2,
-        TrustRules.of(true, Duration.ofNanos(10_000_001), 10_000, 1_001, "")
-            .terms()
-            .abstentionMillis());
+    assertEquals(30_000 + 300 + 2 + 2 * 2_000, abstention(Duration.ofSeconds(30), SKEW_MICROS));
+    assertEquals(11 + 1 + 2 + 2 * 2, abstention(Duration.ofNanos(10_000_001), 1_001));
+  }
+
+  private static long abstention(Duration maxTtl, long skewMicros) {
+    return TrustRules.of(true, maxTtl, 10_000, skewMicros, "").terms().abstentionMillis();
   }
 
   @Test
@@ -165,16 +162,7 @@ class TrustRulesTest {
   }
 
   private static BirthMark adopted(BirthMark mark) {
-    return new BirthMark(
-        mark.runId(),
-        mark.replId(),
-        mark.firstSeenMillis(),
-        true,
-        true,
-        0,
-        mark.serves(),
-        mark.sets(),
-        mark.agreement());
+    return Objects.requireNonNull(BirthMark.parse(mark.toString().replace(" seen ", " adopted ")));
   }
 
   private static BirthMark seen(long atMillis) {
