@@ -162,19 +162,19 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
    *     nothing: what must be written again was undone meanwhile
    */
   public Step next(Command command, List<Master> masters, boolean waited) {
-    Rules<Master> rules = new Rules<>(masters);
-    if (command != Command.ABORT) { // which passes over others
-      rules.on(
-          each -> !isKnown(each),
-          refuse("whom it serves does not fit this change: see redlock doctor"));
-    }
-    switch (command) { // M2
-      case PREPARE -> prepare(masters, rules);
-      case COMMIT -> commit(masters, rules, waited);
-      case FINISH -> finish(masters, rules);
-      case ABORT -> abort(masters, rules);
-    }
-    return rules.orElse(new Step.Done(command.done, command == Command.ABORT));
+    Rules<Master> known =
+        Rules.of(masters)
+            .on(
+                each -> !isKnown(each),
+                refuse("whom it serves does not fit this change: see redlock doctor"));
+    Rules<Master> rules =
+        switch (command) {
+          case PREPARE -> prepare(masters, known); // M2
+          case COMMIT -> commit(masters, known, waited);
+          case FINISH -> finish(masters, known);
+          case ABORT -> abort(masters); // it passes over others
+        };
+    return rules.step().orElse(new Step.Done(command.done, command == Command.ABORT));
   }
 
   /** Returns the point that the change has reached on these masters. */
@@ -257,11 +257,11 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
 
   // The commands.
 
-  private void prepare(List<Master> masters, Rules<Master> rules) {
+  private Rules<Master> prepare(List<Master> masters, Rules<Master> rules) {
     boolean isBound = isBound(masters);
     // A master without a mark has lost its data: it must not serve clients that another one left.
     Served unmarked = any(masters, present(committed())) ? committed() : prepared();
-    rules
+    return rules
         .on(each -> isBound, stop("the change is committed: run redlock resize commit"))
         .on(this::isBarred, refuse(INTERRUPTED))
         .on(is(Role.JOINING, Served.UNMARKED, Served.NOBODY), let(committed()))
@@ -269,7 +269,7 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
         .on(present(Served.UNMARKED), let(unmarked));
   }
 
-  private void commit(List<Master> masters, Rules<Master> rules, boolean waited) {
+  private Rules<Master> commit(List<Master> masters, Rules<Master> rules, boolean waited) {
     boolean isBound = isBound(masters);
     boolean mustWait = !isOpen(masters) && !waited;
     Predicate<Master> isUnprepared =
@@ -277,7 +277,7 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
     Predicate<Master> isLate = present(before(), barred(prepared()), barred(committed()));
     Predicate<Master> isServing = present(prepared()).or(each -> isBound && isLate.test(each));
     Served bound = committed().with(Served.NO_RETURN);
-    rules
+    return rules
         .on(this::isEnding, stop("finish was begun: run redlock resize finish"))
         .on(each -> !isBound && isBarred(each), refuse(INTERRUPTED))
         .on(
@@ -303,14 +303,14 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
     return new Step.Let(master.index, open, true, true, true);
   }
 
-  private void finish(List<Master> masters, Rules<Master> rules) {
+  private Rules<Master> finish(List<Master> masters, Rules<Master> rules) {
     boolean isOpen = isOpen(masters);
     boolean isBegun = any(masters, this::isEnding);
     Predicate<Master> isPast =
         each ->
             each.isFuture()
                 && (each.serves(Served.UNMARKED, opened()) || isBegun && each.serves(committed()));
-    rules
+    return rules
         .on(
             each -> !isOpen || each.isFuture() && !isPast.test(each) && !each.serves(finished()),
             refuse("it is not committed: run redlock resize commit first"))
@@ -320,13 +320,13 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
         .on(isPast, each -> new Step.Let(each.index, finished(), false, true, true));
   }
 
-  private void abort(List<Master> masters, Rules<Master> rules) {
+  private Rules<Master> abort(List<Master> masters) {
     boolean isBound = isBound(masters);
     Predicate<Master> mayReturn = each -> each.isPresent() && each.showsAny();
     boolean mayAny = any(masters, mayReturn);
     // Each future master is barred first, which a commit that is under way elsewhere respects. As
     // long as one is, the change can be seen.
-    rules
+    return Rules.of(masters)
         .on(
             each -> isBound,
             stop(

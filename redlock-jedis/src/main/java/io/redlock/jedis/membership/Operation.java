@@ -7,11 +7,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A command of an operator, as a pure function from what all masters show to its next step. A run
@@ -196,26 +196,21 @@ public interface Operation {
     }
   }
 
-  /** The rules for a step, in their order: the first one that fits a master decides. */
-  final class Rules<T> {
-    private final List<T> masters;
-    private @Nullable Step step;
+  /**
+   * The rules for a step, in their order: the first one that fits a master decides.
+   *
+   * @param step what they decided; empty if no rule fits any master so far
+   */
+  record Rules<T>(List<T> masters, Optional<Step> step) {
 
-    Rules(List<T> masters) {
-      this.masters = masters;
+    static <T> Rules<T> of(List<T> masters) {
+      return new Rules<>(masters, Optional.empty());
     }
 
     /** Adds the rule what follows for the first master that it fits. */
     Rules<T> on(Predicate<T> fits, Function<T, Step> next) {
-      if (step == null) {
-        step = masters.stream().filter(fits).findFirst().map(next).orElse(null);
-      }
-      return this;
-    }
-
-    /** Returns the step if no rule fits any master. */
-    Step orElse(Step last) {
-      return step == null ? last : step;
+      return new Rules<>(
+          masters, step.or(() -> masters.stream().filter(fits).findFirst().map(next)));
     }
   }
 

@@ -61,7 +61,7 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
     // None outlasts the longest abstention of any master, and a client that was paused since its
     // last audit may extend one once more.
     Duration lastLease = Duration.ofMillis(2 * longestMillis).plusNanos(NodeAudit.FRESH_NANOS);
-    return new Rules<>(present)
+    return Rules.of(present)
         .on(each -> !each.node().isMember(), each -> marked(each, masters))
         .on(each -> hasWaited && isLonger.test(each), each -> under(each, wanted, true, false))
         .on(
@@ -69,6 +69,7 @@ public record TermsChange(Quorum quorum, TrustRules rules, Set<String> gone, boo
             each -> under(each, each.node().terms().abstainingFor(longestMillis), false, false))
         .on(each -> !each.node().terms().equals(first), each -> changed(each, first))
         .on(isLonger, each -> new Step.Wait(lastLease, "under the old terms", marks, false))
+        .step()
         .orElse(
             new Step.Done(
                 "agreed: restart clients that are refused; from now on run adopt with these settings",
