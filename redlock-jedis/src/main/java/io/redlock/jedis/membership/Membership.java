@@ -480,19 +480,20 @@ public final class Membership {
     }
     List<MasterSet> sets = node.shown().sets();
     MasterSet last = node.shown().last();
-    if (quorum.isJoint() && last.isOf(future) && served.includes(last.id())) {
+    if (quorum.isJoint() && sets.size() > 1) {
+      return "it takes part in another change of masters than this client, from "
+          + sets.get(0).names()
+          + " to "
+          + last.names()
+          + ": list these, written alike, as the nodes and in movingTo, and restart the client";
+    }
+    if (quorum.isJoint() && last.isOf(future)) {
       return "the change to "
           + future.size()
           + " masters is finished: list these as the nodes, and leave movingTo out";
     }
     if (quorum.isJoint()) {
-      return sets.size() == 1
-          ? UNPREPARED
-          : "it takes part in another change of masters than this client, from "
-              + sets.get(0).names()
-              + " to "
-              + last.names()
-              + ": list these, written alike, as the nodes and in movingTo, and restart the client";
+      return UNPREPARED;
     }
     if (sets.get(0).id().equals(label())) {
       return "its clients move from "
