@@ -76,36 +76,32 @@ final class SystemSources {
     }
 
     private void work(Runnable worker) {
-      Throwable why = null;
       try {
         worker.run(); // until the close, if nothing fails
       } catch (Throwable e) {
-        why = e;
-      }
-      boolean goesOn = false;
-      while (!goesOn && !executor.isShutdown()) {
-        try {
-          restart();
-          goesOn = true;
-        } catch (Throwable e) { // memory is still short
+        while (!executor.isShutdown() && !isRestarted()) {
           LockSupport.parkNanos(PATIENCE_NANOS);
         }
-      }
-      if (why != null) { // last, because even a line takes memory
-        Log.LOG.error("The scheduler's thread ended; the next one has started", why);
+        Log.failure("the scheduler", e); // last, because even a line takes memory
       }
     }
 
-    private void restart() {
-      Future<?> planned = checking;
-      if (planned instanceof Runnable && !executor.getQueue().contains(planned)) {
-        planned.cancel(false);
+    private boolean isRestarted() {
+      try {
+        executor.prestartCoreThread();
         planChecks();
+        return true;
+      } catch (Throwable e) { // memory is still short
+        return false;
       }
-      executor.prestartCoreThread();
     }
 
+    /** Plans the checks anew, which may have been lost. */
     private void planChecks() {
+      Future<?> before = checking;
+      if (before != null) {
+        before.cancel(false);
+      }
       checking =
           executor.scheduleWithFixedDelay(
               this::check, CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
@@ -118,25 +114,21 @@ final class SystemSources {
 
     private void check() {
       for (int i = 0; i < checks.size(); i++) { // no iterator: an error would end the checks
-        run(checks.get(i), "A check failed; it is repeated");
+        run(checks.get(i));
       }
     }
 
-    private static void run(Runnable body, String whenItFails) {
+    private static void run(Runnable body) {
       try {
         body.run();
       } catch (Throwable e) { // the others matter as much
-        Log.LOG.error(whenItFails, e);
+        Log.failure("the scheduler", e);
       }
     }
 
     @Override
     public Cancellable schedule(Runnable task, long delayNanos) {
-      Future<?> scheduled =
-          executor.schedule(
-              () -> run(task, "A scheduled task failed; this is a defect of the lock library"),
-              delayNanos,
-              TimeUnit.NANOSECONDS);
+      Future<?> scheduled = executor.schedule(() -> run(task), delayNanos, TimeUnit.NANOSECONDS);
       return () -> scheduled.cancel(false);
     }
 

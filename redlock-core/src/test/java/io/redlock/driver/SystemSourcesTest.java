@@ -101,7 +101,7 @@ class SystemSourcesTest {
       while (log.errors().isEmpty()) { // last, because even a line takes memory
         Thread.sleep(1);
       }
-      assertEquals(List.of("The scheduler's thread ended; the next one has started"), log.errors());
+      assertEquals(List.of("A step of the scheduler failed: memory is short"), log.errors());
     }
   }
 
@@ -113,7 +113,8 @@ class SystemSourcesTest {
       single.watch(() -> sneak(new OutOfMemoryError("a passing one")));
       single.watch(three::countDown);
       assertTrue(three.await(60, TimeUnit.SECONDS));
-      assertEquals(Set.of("A check failed; it is repeated"), Set.copyOf(log.errors()));
+      assertEquals(
+          Set.of("A step of the scheduler failed: memory is short"), Set.copyOf(log.errors()));
       single.executor.getQueue().clear(); // as if it could not be queued again
       CountDownLatch again = new CountDownLatch(1);
       single.watch(again::countDown);
