@@ -15,7 +15,6 @@ import io.redlock.protocol.LookRound;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.Scheduler;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
@@ -135,22 +134,22 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   /** Starts, and waits for the result; an interrupt cancels the call. */
   AcquireResult await() throws InterruptedException {
-    return this.<InterruptedException>await(Blocking::await);
+    return this.<InterruptedException>await(context.scheduler::await);
   }
 
   AcquireResult awaitUninterruptibly() {
-    return this.<RuntimeException>await(Blocking::uninterruptibly);
+    return this.<RuntimeException>await(context.scheduler::awaitUninterruptibly);
   }
 
   private interface Wait<E extends Exception> {
-    AcquireResult until(CompletableFuture<AcquireResult> end, Scheduler scheduler) throws E;
+    AcquireResult until(CompletableFuture<AcquireResult> end) throws E;
   }
 
   private <E extends Exception> AcquireResult await(Wait<E> wait) throws E {
     blocks = true;
     AcquireResult held = null;
     try {
-      held = take(wait.until(start(), context.scheduler));
+      held = take(wait.until(start()));
       return held;
     } finally {
       if (held == null) {

@@ -185,7 +185,7 @@ final class HeldLease extends Owner.Held {
 
   @Override
   public ExtendResult extend(Duration ttl) throws InterruptedException {
-    return looked(Blocking.await(checkedExtension(ttl), context.scheduler));
+    return looked(context.scheduler.await(checkedExtension(ttl)));
   }
 
   @Override
@@ -254,7 +254,7 @@ final class HeldLease extends Owner.Held {
 
   @Override
   public ReleaseResult release() throws InterruptedException {
-    return Blocking.await(releasing(), context.scheduler);
+    return context.scheduler.await(releasing());
   }
 
   @Override
@@ -282,7 +282,7 @@ final class HeldLease extends Owner.Held {
   }
 
   ReleaseResult releaseUninterruptibly() {
-    return Blocking.uninterruptibly(releasing(), context.scheduler);
+    return context.scheduler.awaitUninterruptibly(releasing());
   }
 
   @Override

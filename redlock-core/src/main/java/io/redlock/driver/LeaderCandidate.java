@@ -366,7 +366,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     CompletableFuture<Void> late = new CompletableFuture<>();
     Cancellable timer = context.scheduler.schedule(() -> late.complete(null), longestNanos);
     try {
-      Blocking.await(CompletableFuture.anyOf(over, late, context.ends), context.scheduler);
+      context.scheduler.await(CompletableFuture.anyOf(over, late, context.ends));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {

@@ -15,6 +15,7 @@ import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Scheduler;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -78,8 +79,8 @@ final class Operations implements RedlockOperations {
 
   @Override
   public Inspection inspect(String resource) throws InterruptedException {
-    Blocking.checkInterrupt();
-    return Blocking.await(inspecting(resource), context.scheduler);
+    Scheduler.checkInterrupt();
+    return context.scheduler.await(inspecting(resource));
   }
 
   @Override
@@ -118,12 +119,12 @@ final class Operations implements RedlockOperations {
 
   @Override
   public FreeResult free(String resource) throws InterruptedException {
-    return Blocking.await(freeing(resource, 0), context.scheduler);
+    return context.scheduler.await(freeing(resource, 0));
   }
 
   @Override
   public FreeResult free(String resource, long token) throws InterruptedException {
-    return Blocking.await(freeing(resource, checked(token)), context.scheduler);
+    return context.scheduler.await(freeing(resource, checked(token)));
   }
 
   @Override

@@ -14,6 +14,7 @@ import io.redlock.RedlockOperations;
 import io.redlock.spi.BackgroundLog;
 import io.redlock.spi.LibraryThread;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.Scheduler;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -112,7 +113,7 @@ final class QuorumRedlock implements Redlock {
   @Override
   public AcquireResult tryAcquire(LeaseRequest request) throws InterruptedException {
     check(request);
-    Blocking.checkInterrupt();
+    Scheduler.checkInterrupt();
     return call(request).await();
   }
 

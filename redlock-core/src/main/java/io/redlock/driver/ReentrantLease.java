@@ -5,6 +5,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
+import io.redlock.spi.Scheduler;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.HashMap;
@@ -84,7 +85,7 @@ final class ReentrantLease implements LeaseLock {
 
   @Override
   public void lockInterruptibly() throws InterruptedException {
-    Blocking.checkInterrupt();
+    Scheduler.checkInterrupt();
     if (!lockAgain()) {
       AcquireCall call = patientCall();
       remember(call.await().orElseThrow(call.request));
@@ -119,7 +120,7 @@ final class ReentrantLease implements LeaseLock {
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
     Objects.requireNonNull(unit, "unit is null: give the unit of time");
-    Blocking.checkInterrupt();
+    Scheduler.checkInterrupt();
     HeldLease lease = valid();
     if (lease != null) {
       return count(lease);

@@ -1,8 +1,7 @@
 package io.redlock.spi;
 
-import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
 
 /**
  * Runs short tasks later. Every deadline, retry and renewal goes through it, so a simulation that
@@ -31,17 +30,48 @@ public interface Scheduler extends AutoCloseable {
   default void watch(Runnable check) {}
 
   /**
-   * Waits until a future is complete, in any way; called by blocking methods. A scheduler of
-   * virtual time lets time pass here. By default the thread blocks.
+   * Waits for the value of a future; called by blocking methods. A scheduler of virtual time lets
+   * time pass here. By default the thread blocks.
    *
    * @param future the future to wait for
+   * @return its value
    * @throws InterruptedException if the thread is interrupted while it is blocked
+   * @throws RuntimeException with which the future failed, unchanged
+   * @throws IllegalStateException if it failed with anything else, which is the cause
    */
-  default void await(Future<?> future) throws InterruptedException {
+  default <T> T await(CompletableFuture<T> future) throws InterruptedException {
     try {
-      future.get();
-    } catch (ExecutionException | CancellationException completed) {
-      // complete, which is enough
+      return future.get();
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof RuntimeException cause) {
+        throw cause;
+      }
+      throw new IllegalStateException(e.getCause());
+    }
+  }
+
+  /** Waits likewise, whether the thread is interrupted or not. An interrupt stays set. */
+  default <T> T awaitUninterruptibly(CompletableFuture<T> future) {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          return await(future);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Throws if the thread is interrupted, as a blocking method does before it begins. */
+  static void checkInterrupt() throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException();
     }
   }
 

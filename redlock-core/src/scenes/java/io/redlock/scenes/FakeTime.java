@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.NavigableSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
@@ -132,9 +133,9 @@ public class FakeTime implements Ticker, Scheduler {
   }
 
   @Override
-  public void await(Future<?> future) throws InterruptedException {
+  public <T> T await(CompletableFuture<T> future) throws InterruptedException {
     whenAwaited.accept(future);
-    Scheduler.super.await(future);
+    return Scheduler.super.await(future);
   }
 
   /** Loses all tasks, as a thread does that ends before it runs what it took. */

@@ -1,7 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.spi.Scheduler;
-import java.util.concurrent.Future;
+import java.util.concurrent.CompletableFuture;
 
 /** A scheduler that leaves everything to another one, but plans tasks in its own way. */
 abstract class ForwardingScheduler implements Scheduler {
@@ -13,8 +13,8 @@ abstract class ForwardingScheduler implements Scheduler {
   }
 
   @Override
-  public void await(Future<?> future) throws InterruptedException {
-    scheduler.await(future);
+  public <T> T await(CompletableFuture<T> future) throws InterruptedException {
+    return scheduler.await(future);
   }
 
   @Override

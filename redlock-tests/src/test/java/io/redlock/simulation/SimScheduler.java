@@ -1,7 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.spi.Scheduler;
-import java.util.concurrent.Future;
+import java.util.concurrent.CompletableFuture;
 
 /** The one scheduler thread of a client, on its monotonic clock. */
 final class SimScheduler implements Scheduler {
@@ -42,11 +42,12 @@ final class SimScheduler implements Scheduler {
 
   /** A call may be decided by a timer, and then go on with requests for which nobody waits. */
   @Override
-  public void await(Future<?> future) {
+  public <T> T await(CompletableFuture<T> future) throws InterruptedException {
     process.world.runWhile(() -> !future.isDone() && !process.isDead(), Long.MAX_VALUE);
     if (!future.isDone()) {
       throw process.world.over();
     }
+    return Scheduler.super.await(future);
   }
 
   private final class Timer implements Cancellable, Runnable {

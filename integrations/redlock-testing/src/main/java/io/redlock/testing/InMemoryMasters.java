@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.SplittableRandom;
-import java.util.concurrent.Future;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -135,7 +135,7 @@ public final class InMemoryMasters implements AutoCloseable {
     }
 
     @Override
-    public void await(Future<?> future) throws InterruptedException {
+    public <T> T await(CompletableFuture<T> future) throws InterruptedException {
       synchronized (driving) {
         while (!future.isDone()) {
           if (Thread.interrupted()) {
@@ -146,6 +146,7 @@ public final class InMemoryMasters implements AutoCloseable {
           }
         }
       }
+      return super.await(future);
     }
 
     @Override

@@ -393,18 +393,11 @@ final class LockedShell implements LaneShell {
     return firstAttempt.await(nanos, TimeUnit.NANOSECONDS);
   }
 
-  /** Waits until every call is answered and no more are sent, whether interrupted or not. */
+  /**
+   * Waits until every call is answered and no more are sent, whether interrupted or not: the wait
+   * is short, and a release may not have been sent yet.
+   */
   void awaitEnd() {
-    boolean interrupted = false;
-    while (!hasEnded.isDone()) {
-      try {
-        scheduler.await(hasEnded);
-      } catch (InterruptedException e) {
-        interrupted = true; // the wait is short, and a release may not have been sent yet
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    scheduler.awaitUninterruptibly(hasEnded);
   }
 }

@@ -1,4 +1,4 @@
-package io.redlock.driver;
+package io.redlock.spi;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -6,15 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.spi.Scheduler;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** What a caller that waits gets from the future it waits for. */
-class BlockingTest {
+class AwaitTest {
 
   private final CompletableFuture<String> future = new CompletableFuture<>();
 
@@ -28,12 +26,12 @@ class BlockingTest {
     }
 
     @Override
-    public void await(Future<?> awaited) throws InterruptedException {
+    public <T> T await(CompletableFuture<T> awaited) throws InterruptedException {
       waits++;
       if (waits == 2) {
         future.complete("value");
       }
-      Scheduler.super.await(awaited);
+      return Scheduler.super.await(awaited);
     }
 
     @Override
@@ -51,23 +49,21 @@ class BlockingTest {
   void runtimeExceptionIsThrownAsItIs() {
     RuntimeException failure = new IllegalArgumentException("bad");
     future.completeExceptionally(failure);
-    assertSame(
-        failure, assertThrows(RuntimeException.class, () -> Blocking.await(future, scheduler)));
+    assertSame(failure, assertThrows(RuntimeException.class, () -> scheduler.await(future)));
   }
 
   @Test
   void otherFailureIsTheCauseOfAnIllegalState() {
     Exception failure = new IOException("broken");
     future.completeExceptionally(failure);
-    Throwable thrown =
-        assertThrows(IllegalStateException.class, () -> Blocking.await(future, scheduler));
+    Throwable thrown = assertThrows(IllegalStateException.class, () -> scheduler.await(future));
     assertSame(failure, thrown.getCause());
   }
 
   @Test
   void interruptDoesNotEndAnUninterruptibleWaitAndIsSetAgain() {
     Thread.currentThread().interrupt();
-    assertEquals("value", Blocking.uninterruptibly(future, scheduler));
+    assertEquals("value", scheduler.awaitUninterruptibly(future));
     assertEquals(2, scheduler.waits);
     assertTrue(Thread.interrupted());
   }
@@ -75,7 +71,7 @@ class BlockingTest {
   @Test
   void waitWithoutAnInterruptSetsNone() {
     future.complete("value");
-    assertEquals("value", Blocking.uninterruptibly(future, scheduler));
+    assertEquals("value", scheduler.awaitUninterruptibly(future));
     assertEquals(1, scheduler.waits);
     assertFalse(Thread.interrupted());
   }
