@@ -44,7 +44,7 @@ final class AcquireCall extends LocalQueue.Waiter {
   private final @Nullable NameChoice choice; // guarded by this; null if it wants all names
   private boolean isLooking; // guarded by this; between two attempts of a pass
   private final int[] failures = new int[CAUSES]; // guarded by this; of each cause
-  private volatile @Nullable AttemptEnd lastRefusal; // written under this
+  private volatile @Nullable FailedAttempt lastRefusal; // written under this
   private int pondered; // guarded by this; the plan for which a strategy is asked; 0 for none
 
   private String owner = ""; // set before it joins the queues
@@ -310,19 +310,19 @@ final class AcquireCall extends LocalQueue.Waiter {
   }
 
   private void giveUp() {
-    AttemptEnd refusal = refusal();
+    FailedAttempt refusal = refusal();
     ends(refusal != null ? refusal.result() : AcquireResult.contended(By.UNKNOWN, context.noVotes));
   }
 
   /** Returns the last refusal: that of the queue if this call has asked no node. */
-  @Nullable AttemptEnd refusal() {
-    AttemptEnd refusal = lastRefusal;
+  @Nullable FailedAttempt refusal() {
+    FailedAttempt refusal = lastRefusal;
     return refusal != null ? refusal : context.queues.refusal(this);
   }
 
   /** Returns the label of the client that was in the way at last, if it is known. */
   Optional<String> refusedBy() {
-    AttemptEnd refusal = refusal();
+    FailedAttempt refusal = refusal();
     return refusal == null ? Optional.empty() : refusal.votes().holder();
   }
 
@@ -530,14 +530,15 @@ final class AcquireCall extends LocalQueue.Waiter {
       if (attempted == null) {
         return null;
       }
-      HeldLease lease = null;
+      Log.LOG.debug("{}: {}", owner, decision.outcome());
       if (decision.outcome() == Outcome.HELD) {
-        lease = lease(attempted);
+        HeldLease lease = lease(attempted);
         lease.enter();
+        AcquireResult acquired = AcquireResult.acquired(lease, votes());
+        return () -> ends(acquired);
       }
-      AttemptEnd end = new AttemptEnd(decision.outcome(), attempted, lease, votes());
-      Log.LOG.debug("{}: {}", owner, end.decision());
-      return () -> attempted(end);
+      FailedAttempt failed = new FailedAttempt(decision.outcome(), attempted, votes());
+      return () -> failed(failed);
     }
 
     private HeldLease lease(AcquireRound round) {
@@ -583,11 +584,7 @@ final class AcquireCall extends LocalQueue.Waiter {
     drain();
   }
 
-  private void attempted(AttemptEnd outcome) {
-    if (outcome.lease() != null) {
-      ends(outcome.result());
-      return;
-    }
+  private void failed(FailedAttempt outcome) {
     synchronized (this) {
       running = null;
       lastRefusal = outcome;
@@ -602,7 +599,7 @@ final class AcquireCall extends LocalQueue.Waiter {
     drain();
   }
 
-  private void refused(AttemptEnd outcome) {
+  private void refused(FailedAttempt outcome) {
     assert Thread.holdsLock(this);
     if (isQueued()) {
       context.queues.refused(this, outcome);

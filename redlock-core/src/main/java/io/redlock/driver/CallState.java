@@ -98,7 +98,7 @@ record CallState(
    * @param leftNanos zero or less if the wait is over; then there is one more attempt only if nodes
    *     have just refused a token by their clocks
    */
-  CallState refused(AttemptEnd outcome, long heldMillis, long patienceNanos, long leftNanos) {
+  CallState refused(FailedAttempt outcome, long heldMillis, long patienceNanos, long leftNanos) {
     if (phase != Phase.ASKS) {
       return this;
     }

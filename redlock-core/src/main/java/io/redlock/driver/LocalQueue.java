@@ -87,7 +87,7 @@ final class LocalQueue {
     boolean isHandedOn; // a thread calls its heads
     private boolean hasMoved; // its head has not been called yet
     long delayNanos;
-    @Nullable AttemptEnd refusal; // of the last attempt, if it failed
+    @Nullable FailedAttempt refusal; // of the last attempt, if it failed
 
     private Line(boolean isShared) {
       this.isShared = isShared;
@@ -142,7 +142,7 @@ final class LocalQueue {
     }
 
     /** Records that the last attempt has failed; null if another holds them up. */
-    void refuse(@Nullable AttemptEnd how) {
+    void refuse(@Nullable FailedAttempt how) {
       refusal = how;
       opened = null;
     }

@@ -73,14 +73,14 @@ final class LocalQueues {
   }
 
   /** Records the failed attempt of a call that might ask. */
-  synchronized void refused(Waiter call, AttemptEnd refusal) {
+  synchronized void refused(Waiter call, FailedAttempt refusal) {
     if (call.line != null) {
       call.line.refuse(refusal);
     }
   }
 
   /** Returns the last attempt of its line; null if it succeeded, or if there was none. */
-  synchronized @Nullable AttemptEnd refusal(Waiter call) {
+  synchronized @Nullable FailedAttempt refusal(Waiter call) {
     return call.line == null ? null : call.line.refusal;
   }
 

@@ -103,7 +103,7 @@ class CallStateTest {
       return call;
     }
 
-    private AttemptEnd refusal(String why) {
+    private FailedAttempt refusal(String why) {
       Outcome decision =
           switch (why) {
             case "down" -> Outcome.UNAVAILABLE;
@@ -117,7 +117,7 @@ class CallStateTest {
         round = round.answered(node, reply(why, node));
       }
       Votes votes = new Votes(List.of(), 2, Optional.empty());
-      return new AttemptEnd(decision, round, null, votes);
+      return new FailedAttempt(decision, round, votes);
     }
 
     private static NodeReply reply(String why, int node) {

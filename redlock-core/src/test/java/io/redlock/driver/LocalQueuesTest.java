@@ -33,11 +33,10 @@ import org.junit.jupiter.api.TestFactory;
 class LocalQueuesTest {
 
   private static final List<String> NAMES = List.of("orders/42");
-  private static final AttemptEnd REFUSAL =
-      new AttemptEnd(
+  private static final FailedAttempt REFUSAL =
+      new FailedAttempt(
           Outcome.UNAVAILABLE,
           AcquireRound.first(new LeaseTerms(Quorum.of(3), 10_000, 0, 0, 0), 1, 0, 0),
-          null,
           new Votes(List.of(), 2, Optional.empty()));
 
   private final LocalQueues queues = new LocalQueues();

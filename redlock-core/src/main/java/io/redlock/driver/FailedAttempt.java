@@ -2,22 +2,15 @@ package io.redlock.driver;
 
 import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.By;
-import io.redlock.Lease;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.Votes;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Decision.Outcome;
 import io.redlock.protocol.Rivals;
 import io.redlock.spi.Quorum;
-import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
-/** The result of an attempt at the moment of its decision. Later answers do not change it. */
-record AttemptEnd(
-    Outcome decision,
-    AcquireRound round,
-    @Nullable Lease lease, // null unless it succeeded
-    Votes votes) {
+/** An attempt that failed, at the moment of its decision. Later answers do not change it. */
+record FailedAttempt(Outcome decision, AcquireRound round, Votes votes) {
 
   /** Returns who was in the way, as far as the answers tell. */
   By by() {
@@ -56,15 +49,10 @@ record AttemptEnd(
   }
 
   AcquireResult result() {
-    AcquireResult.Outcome outcome =
-        switch (decision) {
-          case HELD -> AcquireResult.Outcome.ACQUIRED;
-          case CONTENDED -> AcquireResult.Outcome.CONTENDED;
-          case TOO_SLOW -> AcquireResult.Outcome.TOO_SLOW;
-          default -> AcquireResult.Outcome.UNAVAILABLE;
-        };
-    boolean isContended = decision == Outcome.CONTENDED;
-    Optional<By> inTheWay = isContended ? Optional.of(by()) : Optional.empty();
-    return new AcquireResult(outcome, Optional.ofNullable(lease), votes, inTheWay);
+    return switch (decision) {
+      case CONTENDED -> AcquireResult.contended(by(), votes);
+      case TOO_SLOW -> AcquireResult.tooSlow(votes);
+      default -> AcquireResult.unavailable(votes);
+    };
   }
 }
