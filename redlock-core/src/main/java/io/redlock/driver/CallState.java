@@ -20,11 +20,11 @@ record CallState(
     long boundNanos, // the longest pause that the last refusal allows
     int plan, // the number of phases begun so far
     boolean clockLearned, // nodes have refused a token of this call by their clocks
-    boolean hasMoved, // the local queue has, since the attempt began
     int wokenBy) { // the nodes that have woken the call since its last attempt began, as bits
 
   static final long ENDLESS_NANOS = Long.MAX_VALUE / 4; // longer waits need no timer
   static final long WAKE_PATIENCE_NANOS = 5_000_000; // for other wake-ups after the first; Q7
+  static final int WOKEN_BY_ALL = -1; // or by its local queue
 
   enum Phase {
     QUEUED, // behind other calls of its process
@@ -36,7 +36,7 @@ record CallState(
 
   /** Returns a queued call without a timer, before it knows its place in the queue. */
   static CallState begin(LeaseRequest request) {
-    return new CallState(request, Phase.QUEUED, ENDLESS_NANOS, Long.MAX_VALUE, 0, false, false, 0);
+    return new CallState(request, Phase.QUEUED, ENDLESS_NANOS, Long.MAX_VALUE, 0, false, 0);
   }
 
   boolean isTimed() {
@@ -55,7 +55,7 @@ record CallState(
   CallState moved(long delayNanos, long leftNanos) {
     return switch (phase) {
       case OVER -> this;
-      case ASKS -> noting(true, wokenBy);
+      case ASKS -> noting(WOKEN_BY_ALL);
       default -> {
         if (leftNanos <= 0) {
           yield over();
@@ -77,7 +77,7 @@ record CallState(
     if (phase == Phase.OVER || !request.isFair() || !hasTickets) {
       return this;
     }
-    CallState noted = noting(hasMoved, wokenBy | nodes);
+    CallState noted = noting(wokenBy | nodes);
     if (phase == Phase.ASKS) {
       return noted;
     }
@@ -108,7 +108,7 @@ record CallState(
     if (isOver && !learns) {
       return over();
     }
-    if (learns || hasMoved || outcome.round().terms().quorum().isReachedBy(wokenBy)) {
+    if (learns || outcome.round().terms().quorum().isReachedBy(wokenBy)) {
       return asks(learned);
     }
     boolean keepsPlace = request.isFair() && outcome.round().keepsPlace();
@@ -175,7 +175,7 @@ record CallState(
   }
 
   private CallState asks(boolean learned) {
-    return new CallState(request, Phase.ASKS, 0, Long.MAX_VALUE, plan + 1, learned, false, 0);
+    return new CallState(request, Phase.ASKS, 0, Long.MAX_VALUE, plan + 1, learned, 0);
   }
 
   private CallState with(Phase next, long nextNanos) {
@@ -183,11 +183,10 @@ record CallState(
   }
 
   private CallState with(Phase next, long nextNanos, long longestNanos) {
-    return new CallState(
-        request, next, nextNanos, longestNanos, plan + 1, clockLearned, hasMoved, wokenBy);
+    return new CallState(request, next, nextNanos, longestNanos, plan + 1, clockLearned, wokenBy);
   }
 
-  private CallState noting(boolean moved, int woken) {
-    return new CallState(request, phase, nanos, boundNanos, plan, clockLearned, moved, woken);
+  private CallState noting(int woken) {
+    return new CallState(request, phase, nanos, boundNanos, plan, clockLearned, woken);
   }
 }

@@ -161,7 +161,9 @@ class CallStateTest {
       said.append(
           next.boundNanos() == Long.MAX_VALUE ? "" : ", at most " + time(next.boundNanos()));
       said.append(next.clockLearned() ? ", clocks learned" : "");
-      said.append(next.hasMoved() ? ", moved" : "");
+      if (next.wokenBy() == CallState.WOKEN_BY_ALL) {
+        return said + ", moved";
+      }
       List<Integer> woken =
           IntStream.range(0, 5).filter(node -> (next.wokenBy() >> node & 1) == 1).boxed().toList();
       return said + (woken.isEmpty() ? "" : ", woken by " + woken);
