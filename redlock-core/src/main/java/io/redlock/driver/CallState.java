@@ -111,21 +111,18 @@ record CallState(
     if (learns || outcome.round().terms().quorum().isReachedBy(wokenBy)) {
       return asks(learned);
     }
-    boolean keepsPlace = request.isFair() && outcome.round().keepsPlace();
-    boolean isHinted = keepsPlace && wokenBy != 0;
-    long longestNanos = isHinted ? WAKE_PATIENCE_NANOS : Long.MAX_VALUE;
-    longestNanos = Math.min(longestNanos, lifeNanos(heldMillis));
-    if (keepsPlace && outcome.isBehindOthers()) {
-      // It will be woken; until then it only keeps its tickets alive.
-      longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(QueuePlace.LIFE_NANOS));
-      return with(Phase.PAUSES, Math.min(longestNanos, leftNanos));
-    }
-    if (keepsPlace) {
+    long longestNanos = lifeNanos(heldMillis);
+    if (request.isFair() && outcome.round().keepsPlace()) {
+      boolean isBehind = outcome.isBehindOthers();
       // Others that were granted a part have tickets by now. It asks again soon, before its own
       // tickets from those nodes that granted expire.
-      long ttlNanos = Settings.saturatedNanos(request.ttl());
-      long ticketNanos = Math.min(QueuePlace.LIFE_NANOS, ttlNanos);
-      longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(ticketNanos));
+      long ticketNanos = isBehind ? Long.MAX_VALUE : Settings.saturatedNanos(request.ttl());
+      long keptNanos = Math.min(QueuePlace.LIFE_NANOS, ticketNanos);
+      longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(keptNanos));
+      longestNanos = wokenBy == 0 ? longestNanos : Math.min(longestNanos, WAKE_PATIENCE_NANOS);
+      if (isBehind) { // it will be woken; until then it only keeps its tickets alive
+        return with(Phase.PAUSES, Math.min(longestNanos, leftNanos));
+      }
     }
     return with(Phase.PONDERS, Math.min(patienceNanos, leftNanos), longestNanos);
   }
