@@ -306,7 +306,7 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   /** Returns true if it need not wait for other calls of this service. */
   private boolean mayAsk() {
-    return !isQueued() || place != null && place.hasTickets() || context.queues.mayAsk(this);
+    return !isQueued() || place != null && place.ticket() != null || context.queues.mayAsk(this);
   }
 
   private void giveUp() {
@@ -385,7 +385,7 @@ final class AcquireCall extends LocalQueue.Waiter {
       }
       if (woken != 0) {
         QueuePlace own = place();
-        boolean hasTickets = own != null && own.hasTickets();
+        boolean hasTickets = own != null && own.ticket() != null;
         become(state.woken(woken, context.quorum, hasTickets, leftNanos()));
         woken = 0;
       }

@@ -20,7 +20,7 @@ final class QueuePlace {
   private final long lifeMillis; // 0 if the call leaves none, and only respects those of others
   private final boolean isShared;
   private @Nullable Ticket first; // guarded by this; null before the first attempt
-  private boolean hasTickets; // guarded by this; nodes may have tickets
+  private @Nullable Ticket left; // guarded by this; null if no node has one
 
   QueuePlace(String client, long number, boolean waits, boolean isShared) {
     this.client = client;
@@ -48,24 +48,21 @@ final class QueuePlace {
     Ticket ticket =
         first == null ? new Ticket(client, number, token, lifeMillis, isShared) : first; // Q1
     first = ticket;
-    hasTickets |= lifeMillis > 0;
+    left = lifeMillis > 0 ? ticket : null;
     return ticket;
   }
 
-  /** Forgets a first token that nodes refused by their clocks: the next one is more exact. */
+  /**
+   * Forgets a first token that nodes refused by their clocks, unless they may have its ticket: the
+   * next one is more exact.
+   */
   synchronized void restart() {
-    if (!hasTickets) {
-      first = null;
-    }
-  }
-
-  synchronized boolean hasTickets() {
-    return hasTickets;
+    first = left;
   }
 
   /** Returns the ticket that nodes may have; null if no node has one. */
   synchronized @Nullable Ticket ticket() {
-    return hasTickets ? first : null;
+    return left;
   }
 
   /**
@@ -75,8 +72,8 @@ final class QueuePlace {
   void removeTickets(List<LockNode> nodes, List<String> names, int butNot) {
     Ticket ticket;
     synchronized (this) {
-      ticket = ticket();
-      hasTickets = false;
+      ticket = left;
+      left = null;
     }
     if (ticket == null) {
       return;

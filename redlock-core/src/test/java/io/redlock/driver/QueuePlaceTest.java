@@ -1,9 +1,7 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeRequest.RemoveTicket;
@@ -40,20 +38,15 @@ class QueuePlaceTest {
   void callThatDoesNotWaitLeavesNoTicket() {
     QueuePlace impatient = new QueuePlace("client", 7, false, false);
     assertEquals(new Ticket("client", 7, 100, 0, false), impatient.ticket(100));
-    assertFalse(impatient.hasTickets());
     assertNull(impatient.ticket());
   }
 
   @Test
   void ticketStandsFromTheFirstAttemptUntilItIsTakenBack() {
-    assertFalse(place.hasTickets());
     assertNull(place.ticket());
     Ticket ticket = place.ticket(100);
-    assertTrue(place.hasTickets());
     assertEquals(ticket, place.ticket());
-    assertTrue(place.hasTickets());
     place.removeTickets(List.of(), NAMES, 0);
-    assertFalse(place.hasTickets());
     assertNull(place.ticket());
   }
 
@@ -62,7 +55,7 @@ class QueuePlaceTest {
     Ticket ticket = place.ticket(100);
     place.removeTickets(List.of(), NAMES, 0);
     assertEquals(ticket, place.ticket(300));
-    assertTrue(place.hasTickets());
+    assertEquals(ticket, place.ticket());
   }
 
   @Test
