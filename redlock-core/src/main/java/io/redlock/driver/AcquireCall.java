@@ -117,11 +117,11 @@ final class AcquireCall extends LocalQueue.Waiter {
     return waits() && !request.isUnlessHeld();
   }
 
-  /** Returns how it waits; null for a call without a wait, and for one that has ended. */
-  @Nullable WaitStatus status() {
+  /** Returns how it waits; empty for a call without a wait, and for one that has ended. */
+  Optional<WaitStatus> status() {
     return waits() && !result.isDone()
-        ? new WaitStatus(request.resources(), 1, sinceStart())
-        : null;
+        ? Optional.of(new WaitStatus(request.resources(), 1, sinceStart()))
+        : Optional.empty();
   }
 
   private Duration sinceStart() {

@@ -19,13 +19,11 @@ import io.redlock.spi.Scheduler;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 
 /** Tells operators about nodes, leases, waits and holders, and sets resources free for them. */
 final class Operations implements RedlockOperations {
@@ -57,14 +55,12 @@ final class Operations implements RedlockOperations {
 
   @Override
   public List<WaitStatus> waits() {
-    Map<Set<String>, WaitStatus> waits = new HashMap<>();
-    for (AcquireCall call : context.agenda.items(AcquireCall.class)) {
-      WaitStatus wait = call.status();
-      if (wait != null) {
-        waits.merge(wait.resources(), wait, WaitStatus::and);
-      }
-    }
-    return waits.values().stream()
+    return context.agenda.items(AcquireCall.class).stream()
+        .map(AcquireCall::status)
+        .flatMap(Optional::stream)
+        .collect(Collectors.toMap(WaitStatus::resources, wait -> wait, WaitStatus::and))
+        .values()
+        .stream()
         .sorted(
             Comparator.comparingInt(WaitStatus::calls)
                 .thenComparing(WaitStatus::longest)
