@@ -249,16 +249,12 @@ final class QuorumRedlock implements Redlock {
 
   /** Does all steps, also those after one that fails: for a defect, or because memory is short. */
   private static void doAll(List<Runnable> steps) {
-    Throwable why = null;
     for (Runnable step : steps) {
       try {
         step.run();
       } catch (RuntimeException | Error e) {
-        why = e;
+        Log.failure("the close", e);
       }
-    }
-    if (why != null) {
-      Log.LOG.error("A part of a Redlock could not be closed; all others were", why);
     }
   }
 

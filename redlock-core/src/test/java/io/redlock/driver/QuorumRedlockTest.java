@@ -158,7 +158,8 @@ class QuorumRedlockTest {
               throw new IllegalStateException("a node's mistake");
             });
     bed.redlock.close();
-    assertEquals(List.of("A part of a Redlock could not be closed; all others were"), log.errors());
+    assertEquals(
+        List.of("A step of the close failed: this is a defect of the lock library"), log.errors());
     assertFalse(lease.isValid());
     assertTrue(bed.node(2).isClosed());
     assertEquals(0, bed.time.tasks());
