@@ -16,7 +16,7 @@ final class QuorumWatch {
   private final Quorum quorum;
   private final @Nullable NodeStatus[] nodes; // guarded by this; null until the first change
   private boolean isReached; // guarded by this
-  private boolean isLost; // guarded by this; it was reached before
+  private boolean wasLost; // guarded by this; since it was reached first
 
   QuorumWatch(Quorum quorum, int nodes) {
     this.quorum = quorum;
@@ -31,9 +31,8 @@ final class QuorumWatch {
     if (before == isReached) {
       return null;
     }
-    boolean wasLost = isLost;
-    isLost = !isReached;
-    if (isLost) {
+    if (before) {
+      wasLost = true;
       return Arrays.stream(nodes)
           .filter(each -> each != null && !grants(each))
           .map(
