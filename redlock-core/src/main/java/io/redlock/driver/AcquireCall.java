@@ -435,30 +435,25 @@ final class AcquireCall extends LocalQueue.Waiter {
   }
 
   private void ask() {
-    Set<String> resources = request.resources();
     List<String> wanted = keys;
     boolean looks = false;
     synchronized (this) {
       if (choice != null) {
-        choice.begin(state.plan(), context.queues::isLeased, context.ticker.monotonicNanos());
-        looks = choice.looks();
+        long nowNanos = context.ticker.monotonicNanos();
+        wanted = choice.next(state.plan(), context.queues::isLeased, nowNanos);
+        looks = wanted.size() > 1;
         isLooking = looks;
-        if (!looks) {
-          choice.choose();
-        }
-        resources = Collections.singleton(choice.current());
-        wanted = looks ? choice.keysToLookAt() : List.of(choice.currentKey());
       }
     }
     if (looks) {
       look(wanted);
     } else {
-      attempt(resources, wanted);
+      attempt(wanted);
     }
   }
 
   /** Starts an attempt, under a new owner id, unless the call has ended. */
-  private void attempt(Set<String> resources, List<String> wanted) {
+  private void attempt(List<String> wanted) {
     Owner next;
     synchronized (this) {
       if (state.phase() != Phase.ASKS || !isOpen()) {
@@ -479,7 +474,7 @@ final class AcquireCall extends LocalQueue.Waiter {
       }
     }
     next.enter();
-    propose(next, resources, startNanos, startNanos + context.settings.nodeTimeoutNanos());
+    propose(next, startNanos, startNanos + context.settings.nodeTimeoutNanos());
     next.drain();
   }
 
@@ -494,14 +489,14 @@ final class AcquireCall extends LocalQueue.Waiter {
   }
 
   /** Adds the round that has begun, unless the attempt was ended since. */
-  private void propose(Owner next, Set<String> resources, long startNanos, long endNanos) {
+  private void propose(Owner next, long startNanos, long endNanos) {
     long micros = context.clock.micros();
     synchronized (next) {
       if (next.tenure.round() > 0) {
         QueuePlace own = next.place;
         Ticket ticket = own == null ? null : own.ticket(next.tenure.token());
         NodeRequest grant = next.tenure.grant(next.names, next.id, ticket, micros);
-        next.rounds.add(new Attempt(next, resources, grant, startNanos, endNanos));
+        next.rounds.add(new Attempt(next, grant, startNanos, endNanos));
       }
     }
   }
@@ -513,18 +508,16 @@ final class AcquireCall extends LocalQueue.Waiter {
    */
   private final class Attempt extends Asker.Round {
     private final Owner asking;
-    private final Set<String> resources; // of the request, or the one to try of any
 
-    Attempt(Owner owner, Set<String> resources, NodeRequest grant, long startNanos, long endNanos) {
+    Attempt(Owner owner, NodeRequest grant, long startNanos, long endNanos) {
       super(owner, grant, owner.tenure.round(), startNanos, endNanos);
       this.asking = owner;
-      this.resources = resources;
     }
 
     @Override
     @Nullable Runnable report(Decision decision) {
       if (decision.outcome() == Outcome.PROPOSED) {
-        propose(asking, resources, decidedNanos, endNanos);
+        propose(asking, decidedNanos, endNanos);
       }
       AcquireRound attempted = decision.attempted();
       if (attempted == null) {
@@ -547,13 +540,18 @@ final class AcquireCall extends LocalQueue.Waiter {
         token = owner.tenure.leaseToken();
       }
       return new HeldLease(
-          asking, AcquireCall.this.request, listeners, resources, token, round.start());
+          asking, AcquireCall.this.request, listeners, tried(), token, round.start());
     }
 
     @Override
     Runnable report(Throwable why) {
       return () -> fails(why);
     }
+  }
+
+  /** Returns the names of the attempt under way: those of the request, or one of them. */
+  private synchronized Set<String> tried() {
+    return choice == null ? request.resources() : Collections.singleton(choice.tried());
   }
 
   private void look(List<String> wanted) {

@@ -3,6 +3,7 @@ package io.redlock.driver;
 import io.redlock.protocol.LookRound;
 import io.redlock.spi.NodeRequest;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
@@ -17,9 +18,10 @@ final class NameChoice {
   static final int FIRST_LOOKED_AT = 10; // names: usually enough to find one that is free
   private static final long UNKNOWN_END = Long.MAX_VALUE;
 
+  /** What is known about a name, the best to try first. */
   private enum Name {
-    UNKNOWN,
     FREE,
+    UNKNOWN,
     DOUBTFUL, // too few nodes could tell
     TAKEN
   }
@@ -31,7 +33,7 @@ final class NameChoice {
   private final List<Integer> order = new ArrayList<>();
   private final Name[] names;
   private final long[] freeAtNanos;
-  private int current = -1; // before the first try
+  private List<Integer> asked = List.of(); // the name that was tried last, or those looked at
   private int lookedAt = FIRST_LOOKED_AT;
   private int plan = -1; // of the pass
   private long beganNanos;
@@ -49,16 +51,27 @@ final class NameChoice {
   }
 
   /**
-   * Begins the pass of this plan of the call, unless it has begun, in random order. The first pass
-   * tries a name; later ones look first, since all names were taken when the pass before ended.
+   * Returns the keys to ask for next: that of one name to try, or those of several to look at.
+   * Begins the pass of this plan of the call, unless it has begun. The first pass tries a name;
+   * later ones look first, since all names were taken when the pass before ended.
    *
    * @param isTakenHere tells the keys that this process has leases on; they come last
    */
-  void begin(int planned, Predicate<String> isTakenHere, long nowNanos) {
-    if (plan == planned) {
-      return;
+  List<String> next(int planned, Predicate<String> isTakenHere, long nowNanos) {
+    if (plan != planned) {
+      plan = planned;
+      begin(isTakenHere, nowNanos);
     }
-    plan = planned;
+    List<Integer> unknown =
+        order.stream().filter(name -> names[name] == Name.UNKNOWN).limit(lookedAt).toList();
+    int best = best();
+    boolean looks = !asked.isEmpty() && unknown.size() > 1 && names[best] != Name.FREE;
+    asked = looks ? unknown : List.of(best);
+    return asked.stream().map(keys::get).toList();
+  }
+
+  /** Begins a pass, in random order. */
+  private void begin(Predicate<String> isTakenHere, long nowNanos) {
     beganNanos = nowNanos;
     for (int name = 0; name < names.length; name++) {
       names[name] = Name.UNKNOWN;
@@ -72,60 +85,31 @@ final class NameChoice {
     order.addAll(takenHere);
   }
 
-  /** Returns true if the names of {@link #keysToLookAt} are to be looked at next. */
-  boolean looks() {
-    return current >= 0 && first(Name.FREE) < 0 && toLookAt().size() > 1;
-  }
-
-  void choose() {
-    current = next();
-  }
-
-  /** Returns the name to try next; −1 if all have been found taken. */
-  private int next() {
-    int free = first(Name.FREE);
-    int unknown = free >= 0 ? free : first(Name.UNKNOWN);
-    return unknown >= 0 ? unknown : first(Name.DOUBTFUL);
+  /** Returns the best name to try; −1 if all have been found taken. */
+  private int best() {
+    return order.stream()
+        .filter(name -> names[name] != Name.TAKEN)
+        .min(Comparator.comparing(name -> names[name]))
+        .orElse(-1);
   }
 
   /** Returns true if all names have been found taken, or no time is left in the pass. */
   boolean isOver(long nowNanos) {
-    return next() < 0 || nowNanos - beganNanos > passNanos;
+    return best() < 0 || nowNanos - beganNanos > passNanos;
   }
 
-  private int first(Name state) {
-    for (int name : order) {
-      if (names[name] == state) {
-        return name;
-      }
-    }
-    return -1;
+  /** Returns the name that was tried last. */
+  String tried() {
+    return resources.get(asked.get(0));
   }
 
-  String current() {
-    return resources.get(current);
-  }
-
-  String currentKey() {
-    return keys.get(current);
-  }
-
-  private List<Integer> toLookAt() {
-    return order.stream().filter(name -> names[name] == Name.UNKNOWN).limit(lookedAt).toList();
-  }
-
-  List<String> keysToLookAt() {
-    return toLookAt().stream().map(keys::get).toList();
-  }
-
-  /** Records what a look at the names of {@link #keysToLookAt} has shown. */
+  /** Records what a look at the names has shown. */
   void looked(LookRound look, long nowNanos) {
-    List<Integer> numbers = toLookAt();
-    for (int i = 0; i < numbers.size(); i++) {
+    for (int i = 0; i < asked.size(); i++) {
       if (look.isHeld(i)) {
-        taken(numbers.get(i), look.remainingMillis(i), nowNanos);
+        taken(asked.get(i), look.remainingMillis(i), nowNanos);
       } else {
-        names[numbers.get(i)] = look.isFree(i) ? Name.FREE : Name.DOUBTFUL;
+        names[asked.get(i)] = look.isFree(i) ? Name.FREE : Name.DOUBTFUL;
       }
     }
     lookedAt = NodeRequest.Look.MOST_NAMES;
@@ -135,7 +119,7 @@ final class NameChoice {
    * Records that the name that was tried is taken; −1 ms if it is not known when it may be free.
    */
   void refused(long remainingMillis, long nowNanos) {
-    taken(current, remainingMillis, nowNanos);
+    taken(asked.get(0), remainingMillis, nowNanos);
   }
 
   private void taken(int name, long remainingMillis, long nowNanos) {

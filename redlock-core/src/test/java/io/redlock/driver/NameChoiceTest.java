@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -40,9 +41,8 @@ class NameChoiceTest {
     Set<String> first = new HashSet<>();
     for (int i = 0; i < 100; i++) {
       NameChoice choice = choice(4, random);
-      choice.begin(1, "app:n2"::equals, 0);
-      choice.choose();
-      first.add(choice.current());
+      choice.next(1, "app:n2"::equals, 0);
+      first.add(choice.tried());
     }
     assertEquals(Set.of("n0", "n1", "n3"), first);
   }
@@ -55,7 +55,10 @@ class NameChoiceTest {
 
     private final RandomGenerator random = new SplittableRandom(7);
     private NameChoice choice = choice(0, random);
+    private Predicate<String> isTakenHere = key -> false;
     private int plan;
+    private boolean isNew; // the plan
+    private List<String> asked = List.of();
     private long nowNanos;
 
     @Override
@@ -63,8 +66,8 @@ class NameChoiceTest {
       List<String> words = rest.isEmpty() ? List.of() : Arrays.asList(rest.split(" "));
       switch (command) {
         case "names" -> choice = choice(Integer.parseInt(rest), random);
-        case "begin" -> choice.begin(++plan, key -> words.contains(name(key)), nowNanos);
-        case "begin-all-but" -> choice.begin(++plan, key -> !words.contains(name(key)), nowNanos);
+        case "begin" -> begin(key -> words.contains(name(key)));
+        case "begin-all-but" -> begin(key -> !words.contains(name(key)));
         case "refused" -> choice.refused(Long.parseLong(rest), nowNanos);
         case "look" -> look(words);
         case "pass" -> nowNanos += Long.parseLong(rest) * 1_000_000;
@@ -78,27 +81,34 @@ class NameChoiceTest {
       return key.substring("app:".length());
     }
 
+    private void begin(Predicate<String> takenHere) {
+      plan++;
+      isNew = true;
+      isTakenHere = takenHere;
+    }
+
     private String step() {
-      if (choice.looks()) {
-        List<String> names = choice.keysToLookAt().stream().map(Life::name).toList();
-        return "look at " + (names.size() > 10 ? names.size() + " names" : String.join(" ", names));
-      }
-      if (choice.isOver(nowNanos)) {
+      if (!isNew && choice.isOver(nowNanos)) {
         return "over";
       }
-      choice.choose();
-      assertEquals("app:" + choice.current(), choice.currentKey());
-      return "try " + choice.current();
+      isNew = false;
+      asked = choice.next(plan, isTakenHere, nowNanos);
+      List<String> names = asked.stream().map(Life::name).toList();
+      if (names.size() > 1) {
+        return "look at " + (names.size() > 10 ? names.size() + " names" : String.join(" ", names));
+      }
+      assertEquals(names, List.of(choice.tried()));
+      return "try " + choice.tried();
     }
 
     /**
-     * Looks at the next names: two of three nodes answer. A name is {@code free}, in {@code doubt}
-     * if only one of them holds it, or held for some ms: {@code n1=free *=5000}.
+     * Looks at those names: two of three nodes answer. A name is {@code free}, in {@code doubt} if
+     * only one of them holds it, or held for some ms: {@code n1=free *=5000}.
      */
     private void look(List<String> states) {
       List<Long> one = new ArrayList<>();
       List<Long> other = new ArrayList<>();
-      for (String key : choice.keysToLookAt()) {
+      for (String key : asked) {
         long held = held(name(key), states);
         one.add(held == DOUBTFUL ? FREE : held);
         other.add(held == DOUBTFUL ? 5_000 : held);
