@@ -247,12 +247,9 @@ final class AcquireCall extends LocalQueue.Waiter {
       failure = why;
       last = running;
     }
-    try {
-      if (last != null) {
-        last.end();
-      }
-    } finally {
-      drain();
+    drain();
+    if (last != null) {
+      last.end();
     }
     return true;
   }
@@ -348,12 +345,10 @@ final class AcquireCall extends LocalQueue.Waiter {
       if (next == null) {
         return false;
       }
-      CallState over = state.over();
       AcquireResult acquired = AcquireResult.acquired(next, context.noVotes);
       if (!from.owner.pass(next, terms)) { // from here on nothing takes memory
         return false;
       }
-      state = over;
       end = acquired;
     }
     drain();
@@ -469,9 +464,7 @@ final class AcquireCall extends LocalQueue.Waiter {
     long startNanos = context.ticker.monotonicNanos();
     long startWallMicros = context.ticker.wallMicros();
     synchronized (next) {
-      if (!next.tenure.begin(terms, token, startNanos, startWallMicros)) {
-        return;
-      }
+      next.tenure.begin(terms, token, startNanos, startWallMicros);
     }
     next.enter();
     propose(next, startNanos, startNanos + context.settings.nodeTimeoutNanos());
