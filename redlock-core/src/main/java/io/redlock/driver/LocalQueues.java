@@ -185,11 +185,8 @@ final class LocalQueues {
       removeIfEmpty(held);
       readersFirst = writers != null && readers != null && readers.isBefore(writers);
     }
-    try {
-      handOn(readersFirst ? readers : writers);
-    } finally {
-      handOn(readersFirst ? writers : readers);
-    }
+    handOn(readersFirst ? readers : writers);
+    handOn(readersFirst ? writers : readers);
     for (LocalQueue queue : others) {
       Line line;
       synchronized (this) {
