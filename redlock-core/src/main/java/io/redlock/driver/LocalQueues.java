@@ -39,8 +39,8 @@ final class LocalQueues {
 
   private final Map<List<String>, LocalQueue> queues = new HashMap<>(); // guarded by this
 
-  /** The queues of calls that want any one of several names, by each of those. */
-  private final Map<String, Set<LocalQueue>> choices = new HashMap<>(); // guarded by this
+  /** The lines of calls that want any one of several names, by each of those. */
+  private final Map<String, Set<Line>> choices = new HashMap<>(); // guarded by this
 
   synchronized boolean isEmpty() {
     return queues.isEmpty() && choices.isEmpty();
@@ -52,7 +52,7 @@ final class LocalQueues {
     LocalQueue queue = queues.computeIfAbsent(names, LocalQueue::new);
     Line line = queue.join(call);
     for (String name : call.choices()) {
-      choices.computeIfAbsent(name, absent -> new LinkedHashSet<>(2)).add(queue);
+      choices.computeIfAbsent(name, absent -> new LinkedHashSet<>(2)).add(line);
     }
     if (call.blocks && queue.leases > 0 && queue.holder == Thread.currentThread().getId()) {
       Log.LOG.warn("{} waits for {}, which it holds", Thread.currentThread(), Brief.names(names));
@@ -99,7 +99,7 @@ final class LocalQueues {
       if (line.waiting.isEmpty()) {
         for (String name : call.choices()) {
           choices.computeIfPresent(
-              name, (same, known) -> known.remove(queue) && known.isEmpty() ? null : known);
+              name, (same, known) -> known.remove(line) && known.isEmpty() ? null : known);
         }
       }
       removeIfEmpty(queue);
@@ -177,34 +177,25 @@ final class LocalQueues {
     Line writers;
     Line readers;
     boolean readersFirst;
-    List<LocalQueue> others = choosing(held.names); // first: takes memory
+    List<Line> others = choosing(held.names); // first: takes memory
     synchronized (this) {
       writers = held.writers;
       readers = held.readers;
       moveIfFree(held);
       removeIfEmpty(held);
       readersFirst = writers != null && readers != null && readers.isBefore(writers);
+      others.forEach(line -> line.move(0));
     }
     handOn(readersFirst ? readers : writers);
     handOn(readersFirst ? writers : readers);
-    for (LocalQueue queue : others) {
-      Line line;
-      synchronized (this) {
-        line = queue.writers;
-        if (line != null) {
-          line.move(0);
-        }
-      }
-      handOn(line);
-    }
+    others.forEach(this::handOn);
   }
 
-  private synchronized List<LocalQueue> choosing(List<String> names) {
+  private synchronized List<Line> choosing(List<String> names) {
     return choices.isEmpty()
         ? List.of()
         : names.stream()
-            .flatMap(
-                name -> choices.getOrDefault(name, Collections.<LocalQueue>emptySet()).stream())
+            .flatMap(name -> choices.getOrDefault(name, Collections.<Line>emptySet()).stream())
             .distinct()
             .toList();
   }
