@@ -102,20 +102,14 @@ final class SystemSources {
       if (before != null) {
         before.cancel(false);
       }
+      Runnable check = () -> checks.forEach(SingleThread::run); // takes no memory
       checking =
-          executor.scheduleWithFixedDelay(
-              this::check, CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
+          executor.scheduleWithFixedDelay(check, CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     @Override
     public void watch(Runnable check) {
       checks.add(check);
-    }
-
-    private void check() {
-      for (int i = 0; i < checks.size(); i++) { // no iterator: an error would end the checks
-        run(checks.get(i));
-      }
     }
 
     private static void run(Runnable body) {
