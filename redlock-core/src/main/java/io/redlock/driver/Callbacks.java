@@ -65,11 +65,6 @@ final class Callbacks {
     return handover.future;
   }
 
-  /** Returns a future whose dependents run as user code. */
-  <T> Handover<T> handover() {
-    return new Handover<>(UnaryOperator.identity());
-  }
-
   private void deliver(CallbackThreads queue, Callback callback) {
     callback.queue = queue;
     if (direct) {
@@ -134,7 +129,7 @@ final class Callbacks {
    * A future of the user, and what completes it on a callback thread. Made when the future is asked
    * for, so that its end needs no memory.
    */
-  final class Handover<T> {
+  private final class Handover<T> {
     final CompletableFuture<T> future = new CompletableFuture<>();
     private final Callback callback = new Callback(this::complete);
     private final UnaryOperator<T> last;

@@ -18,7 +18,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,9 +38,9 @@ final class HeldLease extends Owner.Held {
   private boolean holdsUp = true; // used by the reports of its end only
   private @Nullable Deadline
       since; // guarded by owner; its longest hold counts; null once its holder has it
-  private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
-  private boolean isTold; // guarded by owner; who asks from then on passes the end on
-  private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
+  private boolean isTold; // guarded by owner
+  private @Nullable CompletableFuture<LeaseEnd> told; // guarded by owner; null until asked for
+  private volatile @Nullable CompletableFuture<LeaseEnd> ended; // the same, for user code
 
   volatile int holds = 1; // how often a thread must unlock to release it; written by that thread
   int reads; // how many of these are for reading; used by that thread only
@@ -222,16 +221,16 @@ final class HeldLease extends Owner.Held {
   void reportEnd() {
     boolean tells;
     boolean isOffered;
-    Consumer<LeaseEnd> watching;
+    CompletableFuture<LeaseEnd> asked;
     synchronized (owner) {
       tells = since == null && !isTold;
       isTold |= tells;
-      watching = watcher;
+      asked = told;
       isOffered = isReleased() && owner.tenure.phase() == Tenure.Phase.HOLDING;
     }
     try {
       if (tells) {
-        tell(Objects.requireNonNull(ending()), watching);
+        tell(Objects.requireNonNull(ending()), asked);
       }
       if (isOffered) {
         context.queues.pass(Objects.requireNonNull(queue), this, context.ticker.monotonicNanos());
@@ -287,20 +286,12 @@ final class HeldLease extends Owner.Held {
 
   @Override
   public CompletionStage<LeaseEnd> ended() {
-    Callbacks.Handover<LeaseEnd> asked;
-    LeaseEnd how = null;
-    synchronized (owner) {
-      if (ended == null) {
-        Callbacks.Handover<LeaseEnd> first = context.callbacks.handover();
-        how = add(end -> first.pass(end, null));
-        ended = first;
-      }
-      asked = ended;
+    CompletableFuture<LeaseEnd> asked = ended;
+    if (asked == null) {
+      asked = context.callbacks.pass(told());
+      ended = asked;
     }
-    if (how != null) {
-      asked.pass(how, null);
-    }
-    return asked.future.minimalCompletionStage();
+    return asked.minimalCompletionStage();
   }
 
   /** Returns the loss of the lease, given the result of its release; empty if it was not lost. */
@@ -319,45 +310,28 @@ final class HeldLease extends Owner.Held {
     }
   }
 
-  private void tell(LeaseEnd how, Consumer<LeaseEnd> watching) {
-    try {
-      watching.accept(how);
-    } finally {
-      Duration held = Duration.ofNanos(context.ticker.monotonicNanos() - startNanos);
-      listeners.reportEnd(how, listener -> listener.onEnd(this, how, held));
-      if (how.lost()) {
-        Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
-      }
+  private void tell(LeaseEnd how, @Nullable CompletableFuture<LeaseEnd> asked) {
+    if (asked != null) {
+      asked.complete(how);
+    }
+    Duration held = Duration.ofNanos(context.ticker.monotonicNanos() - startNanos);
+    listeners.reportEnd(how, listener -> listener.onEnd(this, how, held));
+    if (how.lost()) {
+      Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
     }
   }
 
   /**
-   * Has the end passed to code of the library, on the thread that ends the lease: now, if that was
-   * told. The watcher must neither block nor throw.
+   * Returns its end to come, for code of the library, which must not block: the thread that tells
+   * the end completes it.
    */
-  void watch(Consumer<LeaseEnd> code) {
-    LeaseEnd how;
+  CompletableFuture<LeaseEnd> told() {
     synchronized (owner) {
-      how = add(code);
+      if (told == null) {
+        told = isTold ? CompletableFuture.completedFuture(ending()) : new CompletableFuture<>();
+      }
+      return told;
     }
-    if (how != null) {
-      code.accept(how);
-    }
-  }
-
-  /** Adds a watcher; if an earlier one fails, it still hears of the end. Returns it if told. */
-  private @Nullable LeaseEnd add(Consumer<LeaseEnd> code) {
-    assert Thread.holdsLock(owner);
-    Consumer<LeaseEnd> before = watcher;
-    watcher =
-        how -> {
-          try {
-            before.accept(how);
-          } finally {
-            code.accept(how);
-          }
-        };
-    return isTold ? ending() : null;
   }
 
   /** Has it renewed, and warns this thread when it waits for itself, if that blocks. */

@@ -199,7 +199,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     }
     boolean isStarted = false;
     try {
-      acquired.watch(how -> ended(acquired, how));
+      acquired.told().thenAccept(how -> ended(acquired, how));
       threads.newThread(() -> work(acquired)).start();
       isStarted = true;
     } finally {

@@ -226,24 +226,29 @@ class HeldLeaseTest {
   @Test
   void watcherHearsOfTheEndOnceAndAtOnceIfItHasCome() {
     List<Cause> watched = new ArrayList<>();
-    lease.watch(how -> watched.add(how.cause()));
+    lease.told().thenAccept(how -> watched.add(how.cause()));
     assertEquals(List.of(), watched);
     lease.close();
     lease.close();
     assertEquals(List.of(Cause.RELEASED), watched);
-    lease.watch(how -> watched.add(how.cause()));
+    lease.told().thenAccept(how -> watched.add(how.cause()));
     assertEquals(List.of(Cause.RELEASED, Cause.RELEASED), watched);
   }
 
   @Test
   void watcherThatFailsKeepsTheEndFromNobodyElse() {
     HeldLease other = new Bed(3).lease();
-    other.watch(
-        how -> {
-          throw new OutOfMemoryError("not even a line");
-        });
+    for (int watchers = 0; watchers < 2; watchers++) {
+      other
+          .told()
+          .thenAccept(
+              how -> {
+                ends.add(how);
+                throw new OutOfMemoryError("not even a line");
+              });
+    }
     other.ended().thenAccept(ends::add);
     other.close();
-    assertEquals(List.of(Cause.RELEASED), causes());
+    assertEquals(List.of(Cause.RELEASED, Cause.RELEASED, Cause.RELEASED), causes());
   }
 }
