@@ -168,7 +168,7 @@ class ArchitectureTest {
             "\\bimport (static )?"
                 + "(?!io.redlock.(ReleaseResult|FreeResult.Outcome);"
                 + "|io.redlock.spi.(NodeRe(ply|quest)[\\w.]*|NodeReport|NodeLook|HolderLabel|Quorum);"
-                + "|io.redlock.protocol\\.|java.util.((Array)?List|Objects|function.Long\\w+);"
+                + "|io.redlock.protocol\\.|java.util.((Array)?List|Objects|concurrent.TimeUnit|function.Long\\w+);"
                 + "|org.jspecify.annotations.Null)(?!static )[\\w.]+");
     assertEquals(List.of(), found(other, protocol));
     assertEquals(

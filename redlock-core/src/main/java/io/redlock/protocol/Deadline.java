@@ -1,5 +1,7 @@
 package io.redlock.protocol;
 
+import java.util.concurrent.TimeUnit;
+
 /**
  * A point in time on both clocks; the earlier one counts. A suspended machine stops the monotonic
  * clock, while the nodes' time passes. A wall clock that is set forward ends things early, which is
@@ -17,15 +19,8 @@ public record Deadline(long nanos, long wallMicros) {
 
   /** Returns the nanoseconds left at the given instant; zero or less if it has passed. */
   public long remainingNanos(long nowNanos, long nowWallMicros) {
-    long byMonotonic = nanos - nowNanos;
-    long byWall = wallMicros - nowWallMicros;
-    if (byWall > Long.MAX_VALUE / 1_000) { // T5
-      return byMonotonic;
-    }
-    if (byWall < Long.MIN_VALUE / 1_000) {
-      return Long.MIN_VALUE;
-    }
-    return Math.min(byMonotonic, byWall * 1_000);
+    return Math.min(
+        nanos - nowNanos, TimeUnit.MICROSECONDS.toNanos(wallMicros - nowWallMicros)); // T5
   }
 
   /**
