@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * suspended, or the clock was set), every item looks again at what is due.
  *
  * <p>Only an item that enters takes memory, and the timer. One that could not be set is set with
- * the next plan; until then each check strikes.
+ * the next plan, or by the check that follows.
  */
 final class Agenda {
 
@@ -31,12 +31,11 @@ final class Agenda {
   private Item[] heap = new Item[16]; // guarded by this, as all that follows
   private int size;
   private long entered; // the number of items so far
+  private final Runnable strike = this::strike; // made early, as all that may fail in here
   private @Nullable Cancellable timer;
-  private int timers; // the number of timers so far
   private long strikesNanos = NEVER; // when the timer strikes
   private boolean isStriking;
-  private boolean isWatching; // the wall clock, from the first item on
-  private long checkedAheadMicros;
+  private long checkedAheadMicros = NEVER; // the wall clock; unless nothing is planned
   private volatile boolean closed; // written under this
 
   Agenda(Scheduler scheduler, Ticker ticker) {
@@ -272,19 +271,15 @@ final class Agenda {
       return; // set after the strike
     }
     disarm();
-    long atNanos = size == 0 ? NEVER : heap[0].plannedNanos;
-    if (atNanos == NEVER) {
-      isWatching = false;
+    if (!isPlanned()) {
+      checkedAheadMicros = NEVER;
       return;
     }
     try {
-      checkedAheadMicros = isWatching ? checkedAheadMicros : wallAheadMicros();
-      isWatching = true;
       long nowNanos = elapsedNanos();
       while (strikesNanos == NEVER) {
-        int number = timers;
-        long delayNanos = Math.max(0, Math.min(TICK_NANOS, atNanos - nowNanos));
-        timer = scheduler.schedule(() -> strike(number), delayNanos);
+        long delayNanos = Math.max(0, Math.min(TICK_NANOS, heap[0].plannedNanos - nowNanos));
+        timer = scheduler.schedule(strike, delayNanos);
         // The delay counts from now on, which is too late if this thread was paused meanwhile.
         long beforeNanos = nowNanos;
         nowNanos = elapsedNanos();
@@ -293,13 +288,20 @@ final class Agenda {
           disarm();
         }
       }
-    } catch (Throwable e) { // the next plan sets it, or checks strike
-      disarm();
+      if (checkedAheadMicros == NEVER) {
+        checkedAheadMicros = wallAheadMicros();
+      }
+    } catch (Throwable e) {
+      // without a timer the scheduler's next check strikes, which is soon after it refused one
     }
   }
 
+  private boolean isPlanned() {
+    assert Thread.holdsLock(this);
+    return size > 0 && heap[0].plannedNanos != NEVER;
+  }
+
   private void disarm() {
-    timers++; // a strike that comes all the same does nothing
     strikesNanos = NEVER;
     if (timer != null) {
       timer.cancel();
@@ -307,27 +309,24 @@ final class Agenda {
     }
   }
 
-  /** Strikes, if the timer could not be set when it should have been, or if it is late. */
-  void check() {
-    int number;
+  /**
+   * Does what is due: called by the timer, and by each check of the scheduler, since the timer may
+   * be late, or could not be set. Does nothing before its time.
+   */
+  void strike() {
     synchronized (this) {
-      boolean isPlanned = size > 0 && heap[0].plannedNanos != NEVER;
-      boolean isLate = strikesNanos == NEVER || elapsedNanos() - strikesNanos > TICK_NANOS;
-      if (isStriking || !isPlanned || !isLate) {
+      boolean isTime =
+          strikesNanos == NEVER ? isPlanned() : strikesNanos - elapsedNanos() <= TOLERANCE_NANOS;
+      if (isStriking || !isTime) {
         return;
       }
-      disarm();
-      number = timers;
     }
-    strike(number);
+    strikeNow();
   }
 
-  private void strike(int number) {
+  private void strikeNow() {
     synchronized (this) {
-      if (number != timers) {
-        return;
-      }
-      timer = null;
+      disarm();
       isStriking = true;
     }
     try {
@@ -352,7 +351,7 @@ final class Agenda {
 
   private synchronized boolean hasStepped() {
     long aheadMicros = wallAheadMicros();
-    boolean hasStepped = aheadMicros - checkedAheadMicros > STEP_MICROS; // L2
+    boolean hasStepped = aheadMicros - STEP_MICROS > checkedAheadMicros; // L2
     if (hasStepped || aheadMicros < checkedAheadMicros) {
       checkedAheadMicros = aheadMicros;
     }
@@ -395,14 +394,11 @@ final class Agenda {
    * all have done what is due, and have left; then the scheduler is closed.
    */
   void close() {
-    int number;
     synchronized (this) {
       closed = true;
       planAll(0);
-      disarm();
-      number = timers;
     }
-    strike(number);
+    strikeNow();
   }
 
   private void closeIfIdle() {

@@ -56,7 +56,7 @@ final class QuorumRedlock implements Redlock {
 
   void start() {
     context.listeners.started(this);
-    context.scheduler.watch(context.agenda::check);
+    context.scheduler.watch(context.agenda::strike);
     context.scheduler.watch(context.callbacks::check);
     for (int node = 0; node < context.nodes.size(); node++) {
       context.nodes.get(node).start(context.ticker, context.scheduler, new NodeObserver(node));

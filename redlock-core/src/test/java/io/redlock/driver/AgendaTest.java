@@ -127,8 +127,8 @@ class AgendaTest {
     time.shortOfMemory(Duration.ofMillis(5));
     task.at(50);
     time.passMillis(5);
-    agenda.check();
-    agenda.check();
+    agenda.strike();
+    agenda.strike();
     assertEquals(1, time.tasks());
     time.passMillis(15);
     assertEquals("task at 50", done.get(2));
@@ -136,7 +136,7 @@ class AgendaTest {
 
   @Test
   void timerThatIsLostIsSetByTheNextCheck() {
-    time.watch(agenda::check);
+    time.watch(agenda::strike);
     new Task("task").at(500);
     time.loseTasks();
     time.passWithChecks(Duration.ofSeconds(1));
@@ -194,7 +194,7 @@ class AgendaTest {
     time.shortOfMemory(Duration.ofMillis(shortMillis));
     for (long millis = 0; millis <= shortMillis; millis += 50) {
       time.passMillis(50);
-      agenda.check();
+      agenda.strike();
     }
     assertEquals(tasks, done.size());
     assertEquals(List.of(), late);
@@ -245,7 +245,7 @@ class AgendaTest {
     assertEquals(0, time.tasks());
     assertFalse(item.enter());
     item.drain();
-    agenda.check();
+    agenda.strike();
     time.passMillis(1_000);
     assertEquals(5, told.size());
     assertEquals(List.of(), agenda.items(Agenda.Item.class));
