@@ -1,9 +1,7 @@
 package io.redlock.jedis.deployment;
 
-import java.util.Map;
-import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Protocol;
 
@@ -20,27 +18,22 @@ record Disk(@Nullable Files before, boolean isStarted) {
   /** Nothing is known. */
   static final Disk UNKNOWN = new Disk(null, false);
 
-  private static final Pattern LINE = Pattern.compile("(?m)^(\\w+):(\\S*)");
-
   /**
    * The files of a master, as it tells of them.
    *
    * @param info the answer to {@code INFO persistence}
    * @param syncsAlways true if the append-only file is synchronised before each answer
    */
-  record Files(Map<String, String> info, boolean syncsAlways) {
+  record Files(String info, boolean syncsAlways) {
 
-    static Files of(String info, boolean syncsAlways) {
-      return new Files(
-          LINE.matcher(info)
-              .results()
-              .collect(
-                  Collectors.toMap(line -> line.group(1), (MatchResult line) -> line.group(2))),
-          syncsAlways);
+    /** Returns the value of a field; zero for one that the server does not tell. */
+    private String value(String field) {
+      Matcher line = Pattern.compile("(?m)^" + field + ":(\\S*)").matcher(info);
+      return line.find() ? line.group(1) : "0";
     }
 
     private boolean is(String field, String value) {
-      return value.equals(info.get(field));
+      return value(field).equals(value);
     }
 
     private boolean appends() {
@@ -55,11 +48,7 @@ record Disk(@Nullable Files before, boolean isStarted) {
 
     /** Returns true if a number has grown; false for one that the server does not tell. */
     private boolean isLater(String field, @Nullable Files before) {
-      return before != null && number(field) > before.number(field);
-    }
-
-    private long number(String field) {
-      return Long.parseLong(info.getOrDefault(field, "0"));
+      return before != null && Long.parseLong(value(field)) > Long.parseLong(before.value(field));
     }
 
     /** Returns the command that writes all data anew. */

@@ -115,7 +115,7 @@ final class ProbedMasters implements ChangedMasters {
     } catch (JedisDataException denied) {
       sync = "unknown";
     }
-    return Disk.Files.of(
+    return new Disk.Files(
         NodePool.text(connection, Protocol.Command.INFO, "persistence"), sync.contains("always"));
   }
 
