@@ -184,11 +184,6 @@ public sealed interface NodeRequest {
       long sharedTtlMillis)
       implements NodeRequest {
 
-    /** Creates the release of a failed attempt whose caller has no ticket. */
-    public Release(List<String> names, String owner, long token) {
-      this(names, owner, token, 0, false, null, 0);
-    }
-
     @Override
     public boolean shared() {
       return sharedTtlMillis > 0;

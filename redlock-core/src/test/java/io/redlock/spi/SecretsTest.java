@@ -23,7 +23,7 @@ class SecretsTest {
         List.of(
             new Grant(names, OWNER, 17, 10_000),
             new Extend(names, OWNER, 17, 10_000, 18, false),
-            new Release(names, OWNER, 17),
+            new Release(names, OWNER, 17, 0, false, null, 0),
             report,
             report.doubted("it was restarted"),
             NodeReply.inspected(report))) {

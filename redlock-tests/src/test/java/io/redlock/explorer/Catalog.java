@@ -282,7 +282,7 @@ final class Catalog {
     }
     headers.of(Header.NEW);
     links.of(ExplorerLink.NONE);
-    messages.of(new Message(0, new NodeRequest.Release(List.of(), "", 0), 0));
+    messages.of(new Message(0, new NodeRequest.Release(List.of(), "", 0, 0, false, null, 0), 0));
     answers.of(new Answer(0, NodeReply.unknown("")));
   }
 

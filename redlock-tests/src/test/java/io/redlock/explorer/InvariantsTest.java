@@ -173,7 +173,7 @@ class InvariantsTest {
     bad(ExplorerInvariant.I29, () -> Invariants.readersStayNoLonger(one, longKey, grant, 40));
     Cell longOther = read(100, reader("A", 100), reader("B", 51));
     bad(ExplorerInvariant.I29, () -> Invariants.readersStayNoLonger(one, longOther, grant, 40));
-    Release release = new Release(List.of("r"), "A", 5);
+    Release release = new Release(List.of("r"), "A", 5, 0, false, null, 0);
     good(() -> Invariants.readersStayNoLonger(both, read(51, reader("B", 50)), release, 50));
     bad(
         ExplorerInvariant.I29,

@@ -128,7 +128,7 @@ class JedisSecurityTest {
         Await.until("the end is noticed", () -> fixture.states.size() > ends);
         fixture.awaitState(State.UP);
         assertEquals(Kind.GRANTED, fixture.ask(grant(fixture.token())).kind());
-        fixture.ask(new Release(List.of("name"), "owner", fixture.token()));
+        fixture.ask(new Release(List.of("name"), "owner", fixture.token(), 0, false, null, 0));
       }
     }
   }
@@ -140,7 +140,9 @@ class JedisSecurityTest {
       assertEquals(
           NodeReply.EXTENDED,
           fixture.ask(new Extend(List.of("name"), "owner", token, 20_000, token, false)));
-      assertEquals(NodeReply.RELEASED, fixture.ask(new Release(List.of("name"), "owner", token)));
+      assertEquals(
+          NodeReply.RELEASED,
+          fixture.ask(new Release(List.of("name"), "owner", token, 0, false, null, 0)));
     }
   }
 

@@ -335,7 +335,7 @@ class LeastPrivilegeTest {
       long token = user.token();
       long ttlMillis = TTL.toMillis();
       assertEquals(NodeReply.GRANTED, user.ask(new Grant(name, "a", token, ttlMillis)));
-      assertEquals(NodeReply.RELEASED, user.ask(new Release(name, "a", token)));
+      assertEquals(NodeReply.RELEASED, user.ask(new Release(name, "a", token, 0, false, null, 0)));
       for (String key : server.keys("*")) {
         boolean expires = (Long) server.command("PTTL", key) != -1;
         assertTrue(expires || key.equals(BirthMark.KEY), key);

@@ -240,8 +240,8 @@ class CheckerTest {
       return switch (name) {
         case "grant-a" -> new Grant(NAME, "a#10", 10, TTL_MILLIS);
         case "grant-b" -> new Grant(NAME, "b#9", 9, TTL_MILLIS);
-        case "release-a" -> new Release(NAME, "a#10", 10);
-        case "release-b" -> new Release(NAME, "b#9", 9);
+        case "release-a" -> new Release(NAME, "a#10", 10, 0, false, null, 0);
+        case "release-b" -> new Release(NAME, "b#9", 9, 0, false, null, 0);
         default -> extend(0);
       };
     }

@@ -235,7 +235,9 @@ final class Habits {
               answer.accept(reply);
               if (lane.node().name().equals("n0") && reply.kind() == Kind.GRANTED) {
                 lane.send(
-                    new Release(request.names(), request.owner(), request.token()), ignored -> {});
+                    new Release(
+                        request.names(), request.owner(), request.token(), 0, false, null, 0),
+                    ignored -> {});
               }
             });
   }

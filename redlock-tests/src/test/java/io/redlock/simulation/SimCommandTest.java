@@ -154,7 +154,8 @@ class SimCommandTest {
     assertEquals(null, ReplyMapper.reply(reply, ENCODER.encode(next)));
     assertTrue(!byDigest(GRANT).looksLike(byDigest(next)));
     NodeRequest extend = new Extend(NAME, "o", TOKEN, 300, TOKEN + 9, false);
-    assertTrue(byDigest(extend).looksLike(byDigest(new Release(NAME, "o", TOKEN))));
+    assertTrue(
+        byDigest(extend).looksLike(byDigest(new Release(NAME, "o", TOKEN, 0, false, null, 0))));
   }
 
   @Test

@@ -80,7 +80,7 @@ class InMemoryNodeTest {
       switch (command) {
         case "grant" -> send(grant("me", 0));
         case "grant-other" -> send(grant("other", 1));
-        case "release" -> send(new Release(List.of("n"), "me", token));
+        case "release" -> send(new Release(List.of("n"), "me", token, 0, false, null, 0));
         case "withdraw" -> tell(pending.withdraw() ? "withdrawn" : "too late");
         case "down" -> node.down(rest);
         case "up" -> node.up();

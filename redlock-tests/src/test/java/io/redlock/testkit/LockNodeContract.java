@@ -65,7 +65,7 @@ public abstract class LockNodeContract {
     node.start(subject.ticker(), subject.scheduler(), states::add);
     Await.until("node is up", () -> node.status().state() == State.UP);
     // Once it has answered, everything goes out in the order given.
-    ask(new Release(List.of(name + ":before"), A, subject.nowMicros()));
+    ask(new Release(List.of(name + ":before"), A, subject.nowMicros(), 0, false, null, 0));
     token = subject.nowMicros();
   }
 
@@ -112,7 +112,7 @@ public abstract class LockNodeContract {
     List<CompletableFuture<NodeReply>> releases = new ArrayList<>();
     for (int i = 0; i < cycles; i++) {
       grants.add(send(new Grant(List.of(name), "owner-" + i, token + i, TTL)));
-      releases.add(send(new Release(List.of(name), "owner-" + i, token + i)));
+      releases.add(send(release("owner-" + i, token + i)));
     }
     for (int i = 0; i < cycles; i++) {
       long before = i == 0 ? 0 : token + i - 1;
@@ -127,16 +127,14 @@ public abstract class LockNodeContract {
     node.send(
         new Grant(List.of(name), A, token, TTL),
         0,
-        (slot, granted) ->
-            node.send(
-                new Release(List.of(name), A, token), 0, (again, reply) -> last.complete(reply)));
+        (slot, granted) -> node.send(release(A, token), 0, (again, reply) -> last.complete(reply)));
     assertEquals(NodeReply.RELEASED, Await.value("the release is answered", last));
   }
 
   @Test
   void slotComesBackUnchanged() {
     CompletableFuture<Integer> slot = new CompletableFuture<>();
-    node.send(new Release(List.of(name), A, token), 7, (given, reply) -> slot.complete(given));
+    node.send(release(A, token), 7, (given, reply) -> slot.complete(given));
     assertEquals(7, Await.value("the release is answered", slot));
   }
 
@@ -150,7 +148,7 @@ public abstract class LockNodeContract {
       Pending pending = node.send(grantNumbered(i), i, (slot, reply) -> count.incrementAndGet());
       withdrawn[i] = i % 2 == 0 && pending.withdraw();
     }
-    release(A, token); // answered last: what was sent has been executed before
+    ask(release(A, token)); // answered last: what was sent has been executed before
     for (int i = 0; i < requests; i++) {
       assertEquals(withdrawn[i] ? 0 : 1, answers[i].get(), "answers to request " + i);
       assertEquals(withdrawn[i], subject.stored(name + ":" + i).owner().isEmpty(), "request " + i);
@@ -173,7 +171,7 @@ public abstract class LockNodeContract {
     node.close();
     node.close();
     assertEquals(Kind.UNREACHABLE, grant(A, token, TTL).kind());
-    assertEquals(Kind.UNREACHABLE, release(A, token).kind());
+    assertEquals(Kind.UNREACHABLE, ask(release(A, token)).kind());
     assertEquals(State.CLOSED, node.status().state());
     assertNothingStored();
   }
@@ -181,7 +179,7 @@ public abstract class LockNodeContract {
   @Test
   void releaseGivenBeforeTheCloseGetsOut() {
     grant(A, token, TTL);
-    CompletableFuture<NodeReply> reply = send(new Release(List.of(name), A, token));
+    CompletableFuture<NodeReply> reply = send(release(A, token));
     node.close();
     Await.value("the release is answered", reply);
     assertEquals(Optional.empty(), subject.stored(name).owner());
@@ -239,8 +237,8 @@ public abstract class LockNodeContract {
     return ask(new Grant(List.of(name), owner, at, ttlMillis));
   }
 
-  private NodeReply release(String owner, long at) {
-    return ask(new Release(List.of(name), owner, at));
+  private Release release(String owner, long at) {
+    return new Release(List.of(name), owner, at, 0, false, null, 0);
   }
 
   private NodeReply ask(NodeRequest request) {

@@ -94,7 +94,10 @@ public final class NodeStage extends Scenes.Teller {
         });
     Await.until("node is up", () -> node.status().state() == State.UP);
     // Once it has answered, everything goes out in the order given.
-    Requests.ask(node, new Release(List.of(prefix + "before"), owner("a"), subject.nowMicros()));
+    Requests.ask(
+        node,
+        new Release(
+            List.of(prefix + "before"), owner("a"), subject.nowMicros(), 0, false, null, 0));
     token = subject.nowMicros();
     tickets.put("1", new Ticket("client-1", 1, token, LIFE, false));
     tickets.put("2", new Ticket("client-2", 1, token + 1, LIFE, false));

@@ -13,7 +13,6 @@ import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.scenes.KeptLog;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
-import io.redlock.spi.NodeRequest.Release;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -71,7 +70,7 @@ class CallTest {
 
   @Test
   void onlyTheReleaseOfACallerIsOne() {
-    assertTrue(call(encoder.encode(new Release(List.of("a"), "owner", 17))).isRelease());
+    assertTrue(call(encoder.encode(LaneStage.release("a"))).isRelease());
     assertFalse(call(grant).isRelease());
   }
 

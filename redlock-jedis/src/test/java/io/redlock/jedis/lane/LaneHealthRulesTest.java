@@ -14,7 +14,6 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
-import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
 import java.util.ArrayList;
@@ -124,7 +123,7 @@ class LaneHealthRulesTest {
       add(refused, "grants", health.refusal(new Grant(name, "owner", 1, 1)));
       add(refused, "extends", health.refusal(new Extend(name, "owner", 1, 1, 1, false)));
       add(refused, "withdrawals", health.refusal(withdrawal(name)));
-      add(refused, "releases", health.refusal(new Release(name, "owner", 1)));
+      add(refused, "releases", health.refusal(LaneStage.release("a")));
       add(refused, "everything", health.refusal());
       add(refused, "a grant by the standing", health.toGrant());
       return refused.isEmpty() ? List.of("nothing") : refused;

@@ -223,7 +223,10 @@ final class LaneLife implements Scenes.Actor, LockNode.Observer, Ticker, LaneShe
                   new Extend(
                       List.of(name), "owner", wallMicros(), TTL_MILLIS, wallMicros(), false)));
       case "release" ->
-          asked.add(send("release " + name, new Release(List.of(name), "owner", wallMicros())));
+          asked.add(
+              send(
+                  "release " + name,
+                  new Release(List.of(name), "owner", wallMicros(), 0, false, null, 0)));
       case "withdraw" ->
           asked.add(send("withdraw " + name, new RemoveTicket(List.of(name), TICKET)));
       case "inspect" -> asked.add(send("inspect " + name, new Inspect(List.of(name), 17)));

@@ -124,7 +124,7 @@ abstract class LaneStage implements LockNode.Observer {
   }
 
   static Release release(String name) {
-    return new Release(List.of(name), "owner", 17);
+    return new Release(List.of(name), "owner", 17, 0, false, null, 0);
   }
 
   FakeWire up() {

@@ -80,7 +80,7 @@ class RequestEncoderTest {
         "8 a redlock:fence:a redlock:queue:a redlock:ends:a b redlock:fence:b redlock:queue:b"
             + " redlock:ends:b me@17 17 600000 2000000 0  ",
         Script.RELEASE,
-        new Release(List.of("a", "b"), "me", 17));
+        new Release(List.of("a", "b"), "me", 17, 0, false, null, 0));
   }
 
   @Test

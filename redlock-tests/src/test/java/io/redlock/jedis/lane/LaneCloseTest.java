@@ -106,6 +106,6 @@ class LaneCloseTest {
   }
 
   private static Release release(String name, long token) {
-    return new Release(List.of(name), "owner", token);
+    return new Release(List.of(name), "owner", token, 0, false, null, 0);
   }
 }

@@ -87,6 +87,6 @@ class LaneOrderTest {
   }
 
   private static Release release(String name, String owner, long token) {
-    return new Release(List.of(name), owner, token);
+    return new Release(List.of(name), owner, token, 0, false, null, 0);
   }
 }

@@ -130,7 +130,8 @@ class WakesTest {
           Kind.GRANTED, bed.fixture.ask(new Grant(List.of("a"), "first", token, 20_000)).kind());
       assertEquals(Kind.HELD, bed.fixture.ask(bed.grant("a", true)).kind());
       assertEquals(
-          Kind.RELEASED, bed.fixture.ask(new Release(List.of("a"), "first", token)).kind());
+          Kind.RELEASED,
+          bed.fixture.ask(new Release(List.of("a"), "first", token, 0, false, null, 0)).kind());
       bed.awaitHeard("wake 17");
     }
   }

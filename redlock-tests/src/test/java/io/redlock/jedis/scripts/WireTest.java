@@ -66,7 +66,7 @@ class WireTest {
             new Grant(ONE, "owner", TOKEN, 0, 10_000, ticket, 0),
             new Extend(ONE, "owner", TOKEN, 10_000, TOKEN + 1, false),
             new Free(ONE, "freed/ops@host", TOKEN + 2, TOKEN - 1, List.of("owner@" + TOKEN)),
-            new Release(ONE, "owner", TOKEN),
+            new Release(ONE, "owner", TOKEN, 0, false, null, 0),
             new Release(ONE, "owner", TOKEN, 0, true, ticket, 0),
             new RemoveTicket(ONE, ticket),
             new Grant(ONE, "owner", TOKEN, TOKEN - 1, 10_000, null, TOKEN + 1),

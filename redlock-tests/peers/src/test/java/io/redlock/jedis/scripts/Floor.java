@@ -87,7 +87,7 @@ public final class Floor implements AutoCloseable {
     long token = lastToken.updateAndGet(last -> Math.max(last + 1, clock));
     return List.of(
         encoder.encode(new NodeRequest.Grant(names, owner, token, TTL_MILLIS)),
-        encoder.encode(new NodeRequest.Release(names, owner, token)));
+        encoder.encode(new NodeRequest.Release(names, owner, token, 0, false, null, 0)));
   }
 
   /** Asks every master everything, and reads the answers. */
