@@ -36,10 +36,12 @@ public record Setting<T>(
   /** The beginning of the name of a property. */
   public static final String PROPERTY = "redlock.";
 
+  /** The beginning of the names of the library's own keys; no lock has such a name. */
+  public static final String RESERVED = "redlock:";
+
   static final Duration MOST_DRIFT_PER_SECOND = Duration.ofMillis(499);
 
   private static final Duration YEAR = Duration.ofDays(365);
-  private static final String RESERVED = "redlock:";
 
   /** The addresses of the masters. */
   public static final Setting<String> NODES =
@@ -233,7 +235,7 @@ public record Setting<T>(
 
   /** Returns why a key, or a prefix of keys, is refused; empty if the library has no use for it. */
   public static Optional<String> reserved(String what, String key) {
-    String why = " begins with redlock:, which is reserved: choose another";
+    String why = " begins with " + RESERVED + ", which is reserved: choose another";
     return key.startsWith(RESERVED)
         ? Optional.of(what + " " + Brief.text(key) + why)
         : Optional.empty();

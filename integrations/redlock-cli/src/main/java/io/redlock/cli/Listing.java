@@ -7,6 +7,7 @@ import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.LockKeys;
 import io.redlock.jedis.deployment.LockKeys.Found;
 import io.redlock.jedis.deployment.Survey;
+import io.redlock.settings.Setting;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.io.PrintStream;
@@ -86,7 +87,8 @@ final class Listing {
   }
 
   private static boolean canBeALock(String key) {
-    return key.getBytes(StandardCharsets.UTF_8).length <= MOST_BYTES && !key.startsWith("redlock:");
+    return key.getBytes(StandardCharsets.UTF_8).length <= MOST_BYTES
+        && !key.startsWith(Setting.RESERVED);
   }
 
   /** Keeps those that are still locked somewhere, or may be. */

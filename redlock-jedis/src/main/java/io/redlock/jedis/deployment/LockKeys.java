@@ -2,6 +2,7 @@ package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.settings.Setting;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -18,8 +19,6 @@ import redis.clients.jedis.resps.ScanResult;
 
 /** The keys that locks leave on a master, found by SCAN. */
 public final class LockKeys {
-
-  private static final String OF_THE_LIBRARY = "redlock:";
 
   /** As many keys are looked at in one step. */
   private static final int PAGE = 1_000;
@@ -49,7 +48,7 @@ public final class LockKeys {
 
   /** Returns a key that a lock left behind; empty if there is none. */
   static String any(Connection connection, String keyPrefix) {
-    return Stream.of(OF_THE_LIBRARY, keyPrefix)
+    return Stream.of(Setting.RESERVED, keyPrefix)
         .filter(prefix -> !prefix.isEmpty())
         .flatMap(prefix -> scan(connection, prefix))
         .flatMap(List::stream)

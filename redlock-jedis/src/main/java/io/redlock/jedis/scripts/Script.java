@@ -1,5 +1,6 @@
 package io.redlock.jedis.scripts;
 
+import io.redlock.settings.Setting;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -70,7 +71,7 @@ public enum Script {
     READERS,
     FLOOR;
 
-    final String prefix = "redlock:" + name().toLowerCase(Locale.ROOT) + ":";
+    final String prefix = Setting.RESERVED + name().toLowerCase(Locale.ROOT) + ":";
 
     private final Argument begin = Argument.of(prefix);
 
