@@ -22,8 +22,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DynamicTest;
@@ -87,24 +85,6 @@ class CommandsTest {
     } finally {
       server(1).resume();
     }
-  }
-
-  /** The rule of the page on operations. */
-  @Test
-  void documentedUserMayLookAtEverything() throws Exception {
-    Matcher rule =
-        Pattern.compile("(?m)^ACL SETUSER locks on >(\\S+) (~locks:\\*.*)$")
-            .matcher(Repository.read("docs/operations.md"));
-    assertTrue(rule.find());
-    stage.act("adopt");
-    stage.act("acquire orders/42");
-    stage.act("all ACL SETUSER locks on >" + rule.group(1) + " " + rule.group(2));
-    String user = "redis://locks:" + rule.group(1) + "@";
-    String nodes = String.join(",", stage.servers().addresses()).replace("redis://", user);
-    stage.act("export REDLOCK_NODES=" + nodes);
-    stage.run("status", "orders/42").assertExit(120);
-    stage.run("list").assertExit(0).assertMatches("orders/42 +yes .* 3 of 3");
-    stage.servers().forEach(server -> assertEquals(List.of(), server.denials(), "denials"));
   }
 
   @Test

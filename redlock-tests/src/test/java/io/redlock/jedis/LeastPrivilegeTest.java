@@ -17,6 +17,7 @@ import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
+import io.redlock.cli.CommandRun;
 import io.redlock.cli.Doctor;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.lane.LaneFixture;
@@ -42,6 +43,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -134,6 +136,10 @@ class LeastPrivilegeTest {
       assertTrue(diagnosis(all, 0).contains(" " + version + " "));
       try (Redlock redlock = builder(all).build();
           Redlock rival = builder(all).build()) {
+        Lease listed = redlock.acquire("listed", TTL, TTL);
+        Map<String, String> settings = Map.of("REDLOCK_NODES", all, "REDLOCK_KEY_PREFIX", PREFIX);
+        CommandRun.of(settings, "list").assertExit(0).assertMatches("listed +yes .*");
+        listed.release();
         live(redlock, rival, servers);
       }
       for (RedisServer server : servers) {
