@@ -3,7 +3,6 @@ package io.redlock.jedis;
 import static io.redlock.testbed.Results.assertUnavailable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
@@ -75,24 +74,6 @@ class DatabaseTest {
               .startsWith("its pool is on database " + database + ": use a pool on"),
           node::toString);
     }
-  }
-
-  @Test
-  void settingsThatSelectAnotherDatabaseAreRefusedWithTheFix() {
-    JedisRedlock.Builder builder = servers.patientClient().clientConfig(database(1));
-    for (String message :
-        List.of(
-            assertThrows(IllegalArgumentException.class, builder::build).getMessage(),
-            assertThrows(IllegalArgumentException.class, builder::adopt).getMessage())) {
-      assertTrue(message.contains("clientConfig selects database 1: use 0"), message);
-    }
-  }
-
-  @Test
-  void addressThatSelectsAnotherDatabaseIsRefusedWithTheFix() {
-    JedisRedlock.Builder builder = JedisRedlock.builder().node(servers.addresses()[0] + "/1");
-    String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
-    assertTrue(message.contains("end it there, locks use database 0"), message);
   }
 
   @Test

@@ -4,7 +4,6 @@ import static io.redlock.testbed.Results.assertAcquired;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
@@ -197,18 +196,6 @@ class AdoptTest extends OperatedMasters {
       assertTrue(report.toString().contains("same server as node"), report::toString);
       assertEquals(List.of(), servers.get(0).keys("redlock:birth"));
     }
-  }
-
-  @Test
-  void badAddressesAreReportedWithoutAskingAnybody() {
-    String message =
-        assertThrows(
-                IllegalArgumentException.class,
-                () -> JedisRedlock.adopt("redis://app:geheim@nowhere"))
-            .getMessage();
-    assertTrue(message.startsWith("cannot adopt: "), message);
-    assertFalse(message.contains("geheim"), message);
-    assertEquals(List.of(), servers.get(0).keys("*"));
   }
 
   // What ordinary restarts once made of clients with other lists.

@@ -280,14 +280,6 @@ class ErrorClassesTest {
     }
   }
 
-  /** What it makes of a greeting that is no command is a matter of luck: it waits, or objects. */
-  @Test
-  void serverWithoutTls() {
-    connectCounting("rediss://127.0.0.1:" + server.port());
-    assertUnreachable("TLS failed: ");
-    assertNothingIsLeft();
-  }
-
   @Test
   void forgottenScriptsAreSentAgain() throws Exception {
     connect();
@@ -301,15 +293,6 @@ class ErrorClassesTest {
   }
 
   // Misconfigured: nothing was executed, and a person has to mend it.
-
-  @Test
-  void missingPassword() throws Exception {
-    server.close();
-    server = RedisServer.start("--requirepass", "geheim").founded();
-    connect();
-    assertRefused(Vote.MISCONFIGURED, "NOAUTH");
-    assertNothingIsLeft();
-  }
 
   @Test
   void wrongPassword() throws Exception {
