@@ -14,8 +14,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.AcquireResult;
 import io.redlock.FreeResult;
 import io.redlock.Inspection;
-import io.redlock.Inspection.Answer;
-import io.redlock.Inspection.Held;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
@@ -303,22 +301,6 @@ public abstract class RedlockContract {
     acquireSoon(alice);
   }
 
-  // Looks.
-
-  @Test
-  void inspectionNamesTheNodesThatCannotTell() throws Exception {
-    acquire(alice);
-    for (int node = 0; node < 3; node++) {
-      deployment.takeDown(node);
-      int down = node;
-      Await.until("it is seen", () -> NodeView.state(bob, down) != State.UP);
-    }
-    Inspection inspection = bob.operations().inspect(resource);
-    assertEquals(Held.UNKNOWN, inspection.held(), inspection::toString);
-    assertEquals(Answer.NONE, inspection.nodes().get(0).answer());
-    assertFalse(inspection.nodes().get(0).detail().isEmpty());
-  }
-
   // Bad arguments.
 
   /** The faults that depend on a deployment; {@code Settings.txt} has them all. */
@@ -382,20 +364,6 @@ public abstract class RedlockContract {
     assertTrue(reader.isValid());
     lease.release();
     assertEquals(ReleaseResult.RELEASED, reader.release());
-    assertTrue(bob.acquire(waiting()).isValid());
-  }
-
-  @Test
-  void renewedLeaseIsNotHeldForLongerThanAllowed() throws Exception {
-    Redlock holder = deployment.connect(BRIEF_TIMEOUT);
-    Duration ttl = BRIEF_TTL;
-    Cause cause = Cause.EXPIRED;
-    while (cause == Cause.EXPIRED && ttl.compareTo(TTL) < 0) { // anew if it was renewed too late
-      Lease lease = holder.acquire(brief(ttl).renewFor(BRIEF_TTL));
-      cause = Await.value("the lease ends", lease.ended().toCompletableFuture()).cause();
-      ttl = ttl.multipliedBy(2);
-    }
-    assertEquals(Cause.RENEWAL_ENDED, cause);
     assertTrue(bob.acquire(waiting()).isValid());
   }
 

@@ -47,14 +47,6 @@ class LaneCloseTest {
   }
 
   @Test
-  void closeOfAnIdleLaneLeavesNothing() {
-    LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up();
-    fixture.close();
-    assertNothingLeft(fixture);
-    assertEquals(State.CLOSED, fixture.lane.status().state());
-  }
-
-  @Test
   void closeOfALaneToADeadNodeAnswersEverythingAndLeavesNothing() {
     LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up();
     server.kill();
