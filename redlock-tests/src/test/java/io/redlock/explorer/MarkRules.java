@@ -374,7 +374,7 @@ final class MarkRules {
 
   /** Returns the nodes that are in the same lists, where there are several. */
   List<List<Integer>> alike() {
-    if (!scope.operators.isEmpty() || scope.delays || scope.leases || scope.histories > 1) {
+    if (!scope.operators.isEmpty() || scope.delays || scope.histories > 1) {
       return List.of();
     }
     Map<List<Boolean>, List<Integer>> groups = new HashMap<>();

@@ -89,27 +89,40 @@ record MarkWorld(
     static final Lease UNKNOWN = new Lease(-2, 0, 0, 0);
 
     Lease lost(int node) {
-      return this == UNKNOWN
-          ? this
-          : new Lease(client, holds & ~(1 << node), abstaining & ~(1 << node), renewed);
+      return new Lease(client, holds & ~(1 << node), abstaining & ~(1 << node), renewed);
     }
 
     Lease marked(int node, boolean abstains) {
       int abstain = abstains ? abstaining | 1 << node : abstaining;
-      return this == UNKNOWN
-          ? this
-          : new Lease(client, holds & ~(1 << node), abstain, renewed & ~(1 << node));
+      return new Lease(client, holds & ~(1 << node), abstain, renewed & ~(1 << node));
     }
 
     /** Returns the same lease when an operator begins to wait for it. */
     Lease waiting(int operator) {
-      return this == UNKNOWN
-          ? this
-          : new Lease(client, holds, abstaining, renewed & ~(1 << WAITS + operator));
+      return new Lease(client, holds, abstaining, renewed & ~(1 << WAITS + operator));
     }
 
     Lease abstained(int node) {
-      return this == UNKNOWN ? this : new Lease(client, holds, abstaining & ~(1 << node), renewed);
+      return new Lease(client, holds, abstaining & ~(1 << node), renewed);
+    }
+
+    /** Returns what it is on a node. */
+    int on(int node) {
+      return holds >> node & 1 | (abstaining >> node & 1) << 1 | (renewed >> node & 1) << 2;
+    }
+
+    /** Returns the same lease on nodes in this order. */
+    Lease sorted(List<Integer> order) {
+      return new Lease(
+          client, sorted(holds, order), sorted(abstaining, order), sorted(renewed, order));
+    }
+
+    private static int sorted(int bits, List<Integer> order) {
+      int sorted = bits & -1 << order.size(); // those of operators stay
+      for (int i = 0; i < order.size(); i++) {
+        sorted |= (bits >> order.get(i) & 1) << i;
+      }
+      return sorted;
     }
 
     Lease ended() {
@@ -241,7 +254,9 @@ record MarkWorld(
   }
 
   private MarkWorld leased(Lease changed) {
-    return new MarkWorld(nodes, known, sent, running, faults, begun, leases, changed, disks);
+    return lease.equals(Lease.UNKNOWN)
+        ? this
+        : new MarkWorld(nodes, known, sent, running, faults, begun, leases, changed, disks);
   }
 
   MarkWorld knowing(int client, String label) {
@@ -525,21 +540,20 @@ record MarkWorld(
     if (alike.isEmpty()) {
       return this;
     }
-    List<MarkedNode> sorted = new ArrayList<>(nodes);
-    List<Set<String>> sortedDisks = new ArrayList<>(disks);
+    List<Integer> order = new ArrayList<>();
+    nodes.forEach(node -> order.add(order.size()));
     for (List<Integer> group : alike) {
       List<Integer> some = new ArrayList<>(group);
       some.sort(
           Comparator.<Integer, MarkedNode>comparing(nodes::get, MarkRules.ORDER)
-              .thenComparing(node -> disks.isEmpty() ? "" : disks.get(node).toString()));
+              .thenComparing(node -> disks.isEmpty() ? "" : disks.get(node).toString())
+              .thenComparing(lease::on));
       for (int i = 0; i < some.size(); i++) {
-        sorted.set(group.get(i), nodes.get(some.get(i)));
-        if (!disks.isEmpty()) {
-          sortedDisks.set(group.get(i), disks.get(some.get(i)));
-        }
+        order.set(group.get(i), some.get(i));
       }
     }
-    return withNodes(Collections.unmodifiableList(sorted))
-        .withDisks(Collections.unmodifiableList(sortedDisks));
+    return withNodes(order.stream().map(nodes::get).toList())
+        .withDisks(disks.isEmpty() ? disks : order.stream().map(disks::get).toList())
+        .leased(lease.sorted(order));
   }
 }
