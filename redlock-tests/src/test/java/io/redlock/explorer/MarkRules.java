@@ -1,6 +1,7 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.explorer.MarkScope.Adopting;
 import io.redlock.explorer.MarkScope.Agreeing;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Job;
@@ -18,7 +19,6 @@ import io.redlock.jedis.membership.Membership;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.Operation.Step;
-import io.redlock.jedis.membership.Served;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.membership.Verdict.Stand;
@@ -29,7 +29,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -51,9 +50,8 @@ final class MarkRules {
 
   private record Asked(int client, List<@Nullable MarkedNode> view, String known) {}
 
-  /** An operator has a place in the scope, or only lists. */
   private record Stepped(
-      int operator, List<List<Integer>> lists, Running running, List<MarkedNode> nodes) {}
+      Operator operator, String drawn, Running running, List<MarkedNode> nodes) {}
 
   /**
    * What a client makes of the nodes that answer.
@@ -116,14 +114,7 @@ final class MarkRules {
         continue;
       }
       int index = client.list().get(i);
-      Surroundings around =
-          new Surroundings(
-              audit.nodeMicros(),
-              true,
-              OptionalLong.of(0),
-              0,
-              scope.advice(client, membership, audits, i),
-              "");
+      Surroundings around = MarkScope.around(audit, scope.advice(client, membership, audits, i));
       Verdict verdict = client.rules().judge(Membership.Node.of(i, "", audit), around);
       Refresh refresh = verdict.refresh();
       if (refresh != null) {
@@ -303,15 +294,10 @@ final class MarkRules {
     Job job = Objects.requireNonNull(running.job());
     boolean replaces = !job.word().replaced().isEmpty();
     List<MarkedNode> seen = replaces ? nodes : its.list().stream().map(nodes::get).toList();
-    Stepped asked =
-        new Stepped(
-            scope.operators.indexOf(its),
-            List.of(its.client().present(), its.client().future()),
-            running,
-            seen);
+    Stepped asked = new Stepped(its, drawn(its, nodes), running, seen);
     Next next = steps.get(asked);
     if (next == null) {
-      List<NodeAudit> audits = new ArrayList<>();
+      List<@Nullable NodeAudit> audits = new ArrayList<>();
       for (int node : its.list()) {
         audits.add(nodes.get(node).audit(node));
       }
@@ -321,55 +307,44 @@ final class MarkRules {
           beside.put(MarkScope.name(node), nodes.get(node));
         }
       }
-      next = scope.step(new Sight(its, job, audits, running.progress(), beside));
+      next = scope.step(new Sight(its, job, asked.drawn, audits, running.progress(), beside));
       steps.put(asked, next);
     }
     return next;
   }
 
-  /** Returns what a step writes that founds a set: a founded mark keeps the age of the other. */
-  List<Sent> pending(Operator operator, List<MarkedNode> nodes, Step.Write step) {
-    List<Sent> pending = new ArrayList<>();
+  /** Returns a short name for the set that an operator draws, which no mark shows. */
+  private String drawn(Operator operator, List<MarkedNode> nodes) {
+    String drawn = MarkScope.FUTURE + (scope.operators.indexOf(operator) + 1);
+    while (isShown(drawn, nodes)) {
+      drawn += "x";
+    }
+    return drawn;
+  }
+
+  private static boolean isShown(String id, List<MarkedNode> nodes) {
+    return nodes.stream()
+        .map(MarkedNode::birth)
+        .filter(Objects::nonNull)
+        .flatMap(mark -> mark.sets().stream())
+        .anyMatch(set -> set.id().equals(id));
+  }
+
+  /** Returns what a step writes: a mark that was founded keeps the age of the founding one. */
+  List<Sent> written(Operator operator, Job job, List<MarkedNode> nodes, Step.Write step) {
+    boolean founds = job instanceof Adopting;
+    List<Sent> written = new ArrayList<>();
     step.marks()
         .forEach(
             (index, refresh) -> {
               int node = operator.list().get(index);
+              BirthMark mark = refresh.mark();
               MarkedNode was = nodes.get(node);
-              MarkedNode marked = was.marked(refresh.mark(), refresh.mark().isAdopted());
-              pending.add(
-                  new Sent(
-                      node, was, refresh.mark().isFounded() ? marked.aged(was.age()) : marked));
+              MarkedNode is = was.marked(mark, founds && mark.isAdopted());
+              written.add(
+                  new Sent(node, was, founds && mark.isFounded() ? is.aged(was.age()) : is));
             });
-    return List.copyOf(pending);
-  }
-
-  /** Returns what a step writes. A set that it drew gets a short name that nobody has. */
-  Sent sent(Operator operator, List<MarkedNode> nodes, Step.Write step) {
-    int master = step.marks().keySet().iterator().next();
-    int node = operator.list().get(master);
-    BirthMark mark = step.marks().get(master).mark();
-    Set<String> taken = new TreeSet<>();
-    for (MarkedNode each : nodes) {
-      BirthMark other = each.birth();
-      if (other != null) {
-        other.sets().forEach(set -> taken.add(set.id()));
-      }
-    }
-    List<MasterSet> sets = new ArrayList<>();
-    String serves = mark.serves().text();
-    for (MasterSet set : mark.sets()) {
-      String id = set.id();
-      if (!taken.contains(id)) {
-        id = MarkScope.FUTURE + (scope.operators.indexOf(operator) + 1);
-        while (taken.contains(id)) {
-          id += "x";
-        }
-        serves = serves.replace(set.id(), id);
-      }
-      sets.add(new MasterSet(id, set.names()));
-    }
-    BirthMark named = mark.serving(new Served(serves), sets, mark.agreement());
-    return new Sent(node, nodes.get(node), nodes.get(node).marked(named));
+    return List.copyOf(written);
   }
 
   /** Returns the nodes that are in the same lists, where there are several. */

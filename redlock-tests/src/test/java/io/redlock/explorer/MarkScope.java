@@ -21,6 +21,7 @@ import io.redlock.jedis.membership.TermsChange;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.jedis.membership.Waiver;
+import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,7 +33,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
@@ -67,9 +67,6 @@ class MarkScope {
   static final String PRESENT = "p";
 
   static final String FUTURE = "f";
-
-  /** The beginning of the id of a set that an operator founds. */
-  static final String DRAWN = "d";
 
   static final Waiver NO_WORD = new Waiver(Set.of(), Map.of());
 
@@ -194,34 +191,42 @@ class MarkScope {
   /**
    * A command that runs, and what it sees.
    *
+   * @param drawn the id of a set that it founds
    * @param progress what it has done
    * @param beside the nodes that are not in its list, by their names
    */
   record Sight(
       Operator operator,
       Job job,
-      List<NodeAudit> audits,
+      String drawn,
+      List<@Nullable NodeAudit> audits,
       Progress progress,
       Map<String, MarkedNode> beside) {
 
     Sight seeing(int index, UnaryOperator<String> birth) {
-      List<NodeAudit> seen = new ArrayList<>(audits);
-      seen.set(index, MarkedNode.with(seen.get(index), birth.apply(seen.get(index).birth())));
-      return new Sight(operator, job, seen, progress, beside);
+      List<@Nullable NodeAudit> seen = new ArrayList<>(audits);
+      NodeAudit audit = seen.get(index);
+      seen.set(index, audit == null ? null : MarkedNode.with(audit, birth.apply(audit.birth())));
+      return new Sight(operator, job, drawn, seen, progress, beside);
     }
 
     Sight doing(Progress done) {
-      return new Sight(operator, job, audits, done, beside);
+      return new Sight(operator, job, drawn, audits, done, beside);
     }
 
     Sight besides(Map<String, MarkedNode> others) {
-      return new Sight(operator, job, audits, progress, others);
+      return new Sight(operator, job, drawn, audits, progress, others);
     }
 
     /** Returns what is shown, by the master. */
     Map<Integer, String> marks() {
       Map<Integer, String> marks = new TreeMap<>();
-      audits.forEach(audit -> marks.put(marks.size(), audit.birth()));
+      for (int master = 0; master < audits.size(); master++) {
+        NodeAudit audit = audits.get(master);
+        if (audit != null) {
+          marks.put(master, audit.birth());
+        }
+      }
       return marks;
     }
   }
@@ -506,7 +511,7 @@ class MarkScope {
   }
 
   /** Returns what a client hears of a node. */
-  NodeAudit heard(MarkedNode node, int index) {
+  @Nullable NodeAudit heard(MarkedNode node, int index) {
     return node.audit(index);
   }
 
@@ -547,15 +552,13 @@ class MarkScope {
         step = Step.refuse(-1, "interrupted");
       }
     }
-    return doing.apply(new Next(step, sight.progress.after(step, shown(step, sight.audits))));
+    return doing.apply(new Next(step, sight.progress.after(step, shown(step, sight))));
   }
 
   /** Returns the marks that masters show after a step that is about them. */
-  private static Map<Integer, String> shown(Step step, List<NodeAudit> audits) {
-    Map<Integer, String> shown = new TreeMap<>();
-    if (step instanceof Step.Save) {
-      audits.forEach(audit -> shown.put(shown.size(), audit.birth()));
-    } else if (step instanceof Step.Write write) {
+  private static Map<Integer, String> shown(Step step, Sight sight) {
+    Map<Integer, String> shown = step instanceof Step.Save ? sight.marks() : new TreeMap<>();
+    if (step instanceof Step.Write write) {
       write
           .marks()
           .forEach(
@@ -587,38 +590,42 @@ class MarkScope {
     Quorum quorum = sight.operator.client.quorum();
     Waiver word = sight.job.word();
     if (sight.job instanceof Resizing resizing) {
-      String drawn = MasterSet.newId(new SplittableRandom(0));
-      return new Resize(resizing.command, quorum, RULES, word, "", drawn);
+      return new Resize(resizing.command, quorum, RULES, word, "", sight.drawn);
     } else if (sight.job instanceof Agreeing agreeing) {
       return new TermsChange(quorum, agreeing.terms, word.gone(), false);
     }
     Adopting adopting = (Adopting) sight.job;
-    String drawn = DRAWN + (operators.indexOf(sight.operator) + 1);
-    return new Founding(quorum, adopting.terms, adopting.isNew, word, drawn);
+    return new Founding(quorum, adopting.terms, adopting.isNew, word, sight.drawn);
   }
 
-  /** Returns the next step of a command on masters that answer, with good clocks. */
+  /** Returns the next step of a command on masters with good clocks. */
   static Step next(
       Operation operation,
       List<String> names,
-      List<NodeAudit> audits,
+      List<@Nullable NodeAudit> audits,
       Progress progress,
       Map<String, Membership.Node> beside) {
     List<Audited> found = new ArrayList<>();
     Map<Integer, String> nothing = new TreeMap<>();
     for (NodeAudit audit : audits) {
-      Surroundings around =
-          new Surroundings(audit.nodeMicros(), true, OptionalLong.of(0), 0, new Advice.Keep(), "");
       int index = found.size();
       nothing.put(index, "");
+      Membership.Node node = Membership.Node.of(index, names.get(index), audit);
       found.add(
-          new Audited(Membership.Node.of(index, names.get(index), audit), around, null, null));
+          audit == null
+              ? new Audited(node, null, null, NodeReply.unreachable("it does not answer"))
+              : new Audited(node, around(audit, new Advice.Keep()), null, null));
     }
     Map<Question, Map<Integer, String>> answers = new EnumMap<>(Question.class);
     for (Question question : Question.values()) {
       answers.put(question, nothing);
     }
     return operation.next(found, new Known(progress, Map.of(), Map.of(), answers, beside));
+  }
+
+  /** Returns what is known beside a node that answers, with good clocks. */
+  static Surroundings around(NodeAudit audit, Advice advice) {
+    return new Surroundings(audit.nodeMicros(), true, OptionalLong.of(0), 0, advice, "");
   }
 
   @Override

@@ -509,10 +509,10 @@ record MarkWorld(
     Next next = rules.next(its, now, nodes);
     MarkWorld goesOn = running(operator, now.after(next.progress()), begun);
     if (next.step() instanceof Step.Write write && now.job instanceof Adopting) {
-      Running writes = now.writing(rules.pending(its, nodes, write));
+      Running writes = now.writing(rules.written(its, now.job, nodes, write));
       sink.found(() -> who + " writes its marks", running(operator, writes, begun));
     } else if (next.step() instanceof Step.Write write) {
-      Sent mark = rules.sent(its, nodes, write);
+      Sent mark = rules.written(its, now.job, nodes, write).get(0);
       sink.found(
           () -> who + " marks " + MarkScope.name(mark.node) + ": " + mark.mark,
           scope.delays ? goesOn.sending(sender, mark) : goesOn.node(mark.node, mark.mark));

@@ -329,11 +329,7 @@ final class WayOut {
         return new Ended(now, step);
       }
       if (step instanceof Step.Write write) {
-        List<Sent> marks =
-            founds
-                ? rules.pending(operator, now.nodes(), write)
-                : List.of(rules.sent(operator, now.nodes(), write));
-        for (Sent mark : marks) {
+        for (Sent mark : rules.written(operator, typed.job, now.nodes(), write)) {
           now = now.node(mark.node(), mark.mark());
         }
         passed.add(now);
