@@ -58,21 +58,22 @@ final class JobTimer {
     }
   }
 
-  /** Waits for a hold whose time has come; null if there has been no hold for long. */
+  /** Waits for the hold whose time came first; null if there has been no hold for long. */
   private synchronized @Nullable JobHold next() throws InterruptedException {
     while (true) {
       long nowNanos = System.nanoTime();
+      JobHold first = null;
       long leftNanos = holds.isEmpty() ? IDLE_NANOS - (nowNanos - idleSinceNanos) : Long.MAX_VALUE;
       for (JobHold hold : holds) {
         long ofHold = hold.leftNanos(nowNanos);
-        if (ofHold <= 0) {
-          return hold;
+        if (ofHold < leftNanos) {
+          first = hold;
+          leftNanos = ofHold;
         }
-        leftNanos = Math.min(leftNanos, ofHold);
       }
       if (leftNanos <= 0) {
-        runs = false;
-        return null;
+        runs = first != null;
+        return first;
       }
       TimeUnit.NANOSECONDS.timedWait(this, leftNanos);
     }

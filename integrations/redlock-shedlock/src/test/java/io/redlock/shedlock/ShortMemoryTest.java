@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import net.javacrumbs.shedlock.core.ClockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
@@ -20,18 +21,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Leases that cannot be released for seconds, because memory is short. */
+/** Leases that cannot be released for a while, because memory is short. */
 @Execution(ExecutionMode.CONCURRENT)
 class ShortMemoryTest {
 
-  private static final Duration SECONDS = Duration.ofSeconds(2);
+  private static final Duration HOUR = Duration.ofHours(1);
 
-  private final Held held = new Held(SECONDS);
+  private final Held held = new Held(true);
 
-  /** Can be released from some time after the first call on. */
+  /** Can be released once memory is not short. */
   private static final class Held {
-    private final Duration shortFor;
-    private long firstNanos;
+    private volatile boolean isShort;
+    private volatile boolean wasTried;
     private volatile boolean released;
 
     final Lease lease =
@@ -44,18 +45,24 @@ class ShortMemoryTest {
                   default -> method;
                 });
 
-    Held(Duration shortFor) {
-      this.shortFor = shortFor;
+    Held(boolean isShort) {
+      this.isShort = isShort;
     }
 
-    private synchronized Object release() {
-      long nowNanos = System.nanoTime();
-      firstNanos = firstNanos == 0 ? nowNanos : firstNanos;
-      if (nowNanos - firstNanos < shortFor.toNanos()) {
+    private Object release() {
+      wasTried = true;
+      if (isShort) {
         throw new InternalError("no memory, as the test wants it");
       }
       released = true;
       return null;
+    }
+
+    void awaitReleaseWithMemory() {
+      Await.until("it was tried without", () -> wasTried);
+      assertFalse(released);
+      isShort = false;
+      Await.until("it is released", () -> released);
     }
   }
 
@@ -87,29 +94,31 @@ class ShortMemoryTest {
 
   @Test
   void lockThatReachesItsLimitThenIsReleasedLaterAndDelaysNoOther() {
-    Held other = new Held(Duration.ZERO);
-    RedlockLockProvider provider = provider(held, other);
-    lock(provider, Duration.ofMillis(10), Duration.ZERO);
-    lock(provider, Duration.ofMillis(20), Duration.ZERO);
-    Await.until("the other one is released", () -> other.released);
-    Await.until("it is released", () -> held.released);
+    List<Held> others = Stream.generate(() -> new Held(false)).limit(9).toList();
+    RedlockLockProvider provider =
+        provider(Stream.concat(Stream.of(held), others.stream()).toArray(Held[]::new));
+    for (int i = 0; i < 10; i++) {
+      lock(provider, Duration.ofMillis(10), Duration.ZERO);
+    }
+    Await.until("the others are released", () -> others.stream().allMatch(it -> it.released));
+    held.awaitReleaseWithMemory();
   }
 
   @Test
   void minimumHoldThatEndsThenIsReleasedLater() {
-    SimpleLock lock = lock(provider(held), Duration.ofMinutes(5), Duration.ofSeconds(1));
+    SimpleLock lock = lock(provider(held), HOUR, Duration.ofSeconds(1));
     try {
       lock.unlock();
     } catch (InternalError itIsOverOnASlowMachine) {
       assertFalse(held.released);
     }
-    Await.until("it is released", () -> held.released);
+    held.awaitReleaseWithMemory();
   }
 
   @Test
   void unlockThatFailsIsRepeated() {
-    SimpleLock lock = lock(provider(held), Duration.ofMinutes(5), Duration.ZERO);
+    SimpleLock lock = lock(provider(held), HOUR, Duration.ZERO);
     assertThrows(InternalError.class, lock::unlock);
-    Await.until("it is released", () -> held.released);
+    held.awaitReleaseWithMemory();
   }
 }
