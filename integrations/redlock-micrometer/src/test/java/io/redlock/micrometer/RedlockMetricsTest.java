@@ -32,6 +32,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -44,14 +45,11 @@ class RedlockMetricsTest {
   private final PrometheusMeterRegistry meters =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
 
-  /** Gauges measure only what is not collected as garbage. */
-  private final List<Object> measured = new ArrayList<>();
+  @AutoClose private final InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
 
   /** Takes a lease and releases it, loses one, is refused, extends, and loses two of its nodes. */
   private void live(RedlockMetrics metrics) throws InterruptedException {
-    InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
     Redlock redlock = masters.connect(settings -> settings.listener(metrics));
-    measured.addAll(List.of(redlock, metrics));
     redlock.acquire("orders/1", TTL).release();
     Lease lost = redlock.acquire("orders/2", TTL);
     lost.extend(TTL);
@@ -65,8 +63,7 @@ class RedlockMetricsTest {
 
   @Test
   void metersTellSharedLeasesFromOthers() throws Exception {
-    InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
-    Redlock redlock = measured(masters);
+    Redlock redlock = measured();
     Lease reader = redlock.acquire(LeaseRequest.of("orders/1", TTL).shared());
     redlock.tryAcquire("orders/1", TTL);
     reader.extend(TTL);
@@ -120,35 +117,33 @@ class RedlockMetricsTest {
 
   @Test
   void whatHasNotHappenedYetCountsAsZero() throws Exception {
-    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
-      masters.stop(3);
-      measured(masters);
-      String scrape = meters.scrape();
-      List<String> series = new ArrayList<>();
-      for (int node = 1; node <= 3; node++) {
-        series.add("node_votes{node=\"master-" + node + "\",service=\"redlock\"} 0");
-        series.add("node_resets_total{node=\"master-" + node + "\",service=\"redlock\"} 0");
-        series.add(
-            "node_changes_total{node=\"master-"
-                + node
-                + "\",service=\"redlock\",state=\"abstaining\"} 0");
-      }
-      Pattern.compile("(?m)^\\| `redlock\\.(\\w+)` \\| timer \\| `(\\w+)`: ([\\w, ]+);")
-          .matcher(Repository.read("docs/observability.md"))
-          .results()
-          .forEach(
-              timer -> {
-                for (String value : timer.group(3).split(", ")) {
-                  String tag = timer.group(2) + "=\"" + value + "\",service=\"redlock\",shared=\"";
-                  for (boolean shared : new boolean[] {false, true}) {
-                    series.add(timer.group(1) + "_seconds_count{" + tag + shared + "\"} 0");
-                  }
+    masters.stop(3);
+    measured();
+    String scrape = meters.scrape();
+    List<String> series = new ArrayList<>();
+    for (int node = 1; node <= 3; node++) {
+      series.add("node_votes{node=\"master-" + node + "\",service=\"redlock\"} 0");
+      series.add("node_resets_total{node=\"master-" + node + "\",service=\"redlock\"} 0");
+      series.add(
+          "node_changes_total{node=\"master-"
+              + node
+              + "\",service=\"redlock\",state=\"abstaining\"} 0");
+    }
+    Pattern.compile("(?m)^\\| `redlock\\.(\\w+)` \\| timer \\| `(\\w+)`: ([\\w, ]+);")
+        .matcher(Repository.read("docs/observability.md"))
+        .results()
+        .forEach(
+            timer -> {
+              for (String value : timer.group(3).split(", ")) {
+                String tag = timer.group(2) + "=\"" + value + "\",service=\"redlock\",shared=\"";
+                for (boolean shared : new boolean[] {false, true}) {
+                  series.add(timer.group(1) + "_seconds_count{" + tag + shared + "\"} 0");
                 }
-              });
-      assertEquals(3 * 3 + 2 * (4 + 3 + 5), series.size());
-      for (String one : series) {
-        assertTrue(scrape.contains("\nredlock_" + one), () -> one + " in\n" + scrape);
-      }
+              }
+            });
+    assertEquals(3 * 3 + 2 * (4 + 3 + 5), series.size());
+    for (String one : series) {
+      assertTrue(scrape.contains("\nredlock_" + one), () -> one + " in\n" + scrape);
     }
   }
 
@@ -246,14 +241,13 @@ class RedlockMetricsTest {
     assertEquals(0, votes("master-1"));
     assertEquals(1, resets(meters));
     InMemoryMasters.inVirtualTime(1).connect(settings -> settings.listener(metrics));
-    ((Redlock) measured.get(0)).close();
+    masters.close();
     assertTrue(lostEvents() >= lost, "a total never falls");
   }
 
   @Test
   void nodeThatTwoServicesUseVotesWhileItVotesForBothAndAClosedOneDoesNotCount() {
     RedlockMetrics metrics = RedlockMetrics.of(meters);
-    InMemoryMasters masters = InMemoryMasters.inVirtualTime(1);
     InMemoryMasters othersMasters = InMemoryMasters.inVirtualTime(1);
     Redlock one = masters.connect(settings -> settings.listener(metrics));
     Redlock other = othersMasters.connect(settings -> settings.listener(metrics));
@@ -278,55 +272,49 @@ class RedlockMetricsTest {
 
   @Test
   void serviceThatIsBuiltAgainHasLiveGauges() throws Exception {
-    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
-      for (int times = 0; times < 2; times++) {
-        Redlock redlock = measured(masters);
-        assertEquals(0, gauge("redlock.leases"));
-        redlock.acquire("orders/" + times, TTL);
-        assertEquals(1, gauge("redlock.leases"));
-        assertEquals(1, votes("master-1"));
-        masters.stop(1);
-        assertEquals(0, votes("master-1"), "what the alert looks at");
-        masters.startAll();
-        redlock.close();
-        assertEquals(List.of(), gauges(meters));
-      }
-      assertEquals(2, timer("redlock.acquire", "outcome", "acquired"), "totals stay");
+    for (int times = 0; times < 2; times++) {
+      Redlock redlock = measured();
+      assertEquals(0, gauge("redlock.leases"));
+      redlock.acquire("orders/" + times, TTL);
+      assertEquals(1, gauge("redlock.leases"));
+      assertEquals(1, votes("master-1"));
+      masters.stop(1);
+      assertEquals(0, votes("master-1"), "what the alert looks at");
+      masters.startAll();
+      redlock.close();
+      assertEquals(List.of(), gauges(meters));
     }
+    assertEquals(2, timer("redlock.acquire", "outcome", "acquired"), "totals stay");
   }
 
   @Test
   void twoServicesAtOnceCountTogetherOrApartByTheirNames() throws Exception {
-    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
-      RedlockMetrics reports = RedlockMetrics.create().service("reports");
-      reports.bindTo(meters);
-      Redlock one = measured(masters);
-      Redlock two = measured(masters);
-      Redlock other = masters.connect(settings -> settings.listener(reports));
-      one.acquire("a", TTL);
-      two.acquire("b", TTL);
-      two.acquire("c", TTL);
-      other.acquire("d", TTL);
-      assertEquals(3, meters.get("redlock.leases").tag("service", "redlock").gauge().value());
-      assertEquals(1, meters.get("redlock.leases").tag("service", "reports").gauge().value());
-      assertEquals(1, timer("redlock.acquire", "service", "reports", "outcome", "acquired"));
-      one.close();
-      assertEquals(2, meters.get("redlock.leases").tag("service", "redlock").gauge().value());
-    }
+    RedlockMetrics reports = RedlockMetrics.create().service("reports");
+    reports.bindTo(meters);
+    Redlock one = measured();
+    Redlock two = measured();
+    Redlock other = masters.connect(settings -> settings.listener(reports));
+    one.acquire("a", TTL);
+    two.acquire("b", TTL);
+    two.acquire("c", TTL);
+    other.acquire("d", TTL);
+    assertEquals(3, meters.get("redlock.leases").tag("service", "redlock").gauge().value());
+    assertEquals(1, meters.get("redlock.leases").tag("service", "reports").gauge().value());
+    assertEquals(1, timer("redlock.acquire", "service", "reports", "outcome", "acquired"));
+    one.close();
+    assertEquals(2, meters.get("redlock.leases").tag("service", "redlock").gauge().value());
   }
 
   @Test
   void callsThatWaitAreSeen() {
-    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
-      Redlock redlock = measured(masters);
-      masters.occupy("orders/1", TTL);
-      LeaseRequest patient = LeaseRequest.of("orders/1", TTL).waitUpTo(TTL);
-      redlock.acquireAsync(patient);
-      masters.advance(Duration.ofSeconds(2));
-      redlock.acquireAsync(patient);
-      assertEquals(2, gauge("redlock.waiting"));
-      assertEquals(2, meters.get("redlock.waiting.longest").timeGauge().value(TimeUnit.SECONDS));
-    }
+    Redlock redlock = measured();
+    masters.occupy("orders/1", TTL);
+    LeaseRequest patient = LeaseRequest.of("orders/1", TTL).waitUpTo(TTL);
+    redlock.acquireAsync(patient);
+    masters.advance(Duration.ofSeconds(2));
+    redlock.acquireAsync(patient);
+    assertEquals(2, gauge("redlock.waiting"));
+    assertEquals(2, meters.get("redlock.waiting.longest").timeGauge().value(TimeUnit.SECONDS));
   }
 
   @Test
@@ -350,7 +338,7 @@ class RedlockMetricsTest {
     }
   }
 
-  private Redlock measured(InMemoryMasters masters) {
+  private Redlock measured() {
     return masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
   }
 
