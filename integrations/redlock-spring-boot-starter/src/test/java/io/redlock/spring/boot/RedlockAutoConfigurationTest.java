@@ -51,6 +51,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.platform.commons.support.ReflectionSupport;
 import org.springframework.boot.actuate.context.properties.ConfigurationPropertiesReportEndpoint;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.SanitizingFunction;
@@ -64,9 +65,6 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.context.runner.ContextConsumer;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Primary;
 import org.springframework.core.env.Environment;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
@@ -99,6 +97,10 @@ class RedlockAutoConfigurationTest {
 
   private final ApplicationContextRunner runner =
       bare.withPropertyValues("redlock.nodes=127.0.0.1:1,127.0.0.1:2,127.0.0.1:3");
+
+  private final ApplicationContextRunner ofAnotherDatabase =
+      runner.withBean(
+          JedisClientConfig.class, () -> DefaultJedisClientConfig.builder().database(3).build());
 
   private static final String EXPOSED = "management.endpoints.web.exposure.include=redlock";
 
@@ -209,7 +211,8 @@ class RedlockAutoConfigurationTest {
         bare.withPropertyValues(
             "redlock.nodes[0]=redis://app:secret@127.0.0.1:1",
             "redlock.nodes[1]=127.0.0.1:2",
-            "redlock.moving-to=redis://:secret@127.0.0.1:3");
+            "redlock.moving-to=redis://:secret@127.0.0.1:3",
+            "redlock.key-prefix=team@shop:");
     masters.run(
         context -> {
           List<SanitizingFunction> functions =
@@ -229,7 +232,7 @@ class RedlockAutoConfigurationTest {
                 .forEach(bean -> shown.add(bean.getProperties() + " " + bean.getInputs()));
           }
           String all = shown.toString();
-          assertTrue(all.contains("127.0.0.1:2"), all);
+          assertTrue(all.contains("127.0.0.1:2") && all.contains("team@shop:"), all);
           assertFalse(all.contains("secret"), all);
         });
   }
@@ -302,128 +305,81 @@ class RedlockAutoConfigurationTest {
             context -> {
               assertEquals(1, context.getBeansOfType(Redlock.class).size());
               context.getBean(Redlock.class).acquire("orders/42", TTL, WAIT).release();
-              assertTrue(context.containsBean("redlockHealthIndicator"), "it is watched too");
+              assertEquals("UP {master-1=UP, master-2=UP, master-3=UP}", health(context));
             });
-  }
-
-  @Configuration(proxyBeanMethods = false)
-  static class TwoLockServices {
-    @Bean(destroyMethod = "close")
-    InMemoryMasters masters() {
-      return InMemoryMasters.inRealTime(3);
-    }
-
-    @Bean
-    Redlock orders(InMemoryMasters masters) {
-      return masters.connect();
-    }
-
-    @Bean
-    Redlock billing(InMemoryMasters masters) {
-      return masters.connect();
-    }
-  }
-
-  @Configuration(proxyBeanMethods = false)
-  static class WithAPrimaryOne extends TwoLockServices {
-    @Bean
-    @Primary
-    Redlock shipping(InMemoryMasters masters) {
-      return masters.connect();
-    }
   }
 
   @Test
   void ofSeveralLockServicesThePrimaryOneIsWatched() {
-    ApplicationContextRunner exposed = bare.withPropertyValues(EXPOSED);
-    exposed
-        .withUserConfiguration(TwoLockServices.class)
+    ApplicationContextRunner two =
+        bare.withPropertyValues(EXPOSED)
+            .withBean("orders", Redlock.class, masters::connect)
+            .withBean("billing", Redlock.class, masters::connect);
+    two.run(
+        context -> {
+          assertEquals(2, context.getBeansOfType(Redlock.class).size());
+          assertFalse(context.containsBean("redlockHealthIndicator"));
+          assertFalse(context.containsBean("redlockEndpoint"));
+        });
+    two.withBean("shipping", Redlock.class, masters::connect, bean -> bean.setPrimary(true))
         .run(
             context -> {
-              assertEquals(2, context.getBeansOfType(Redlock.class).size());
-              assertFalse(context.containsBean("redlockHealthIndicator"));
-              assertFalse(context.containsBean("redlockEndpoint"));
-            });
-    exposed
-        .withUserConfiguration(WithAPrimaryOne.class)
-        .run(
-            context -> {
-              context.getBean("shipping", Redlock.class).acquire("orders/42", TTL, WAIT);
+              context.getBean("shipping", Redlock.class).acquire("orders/42", TTL);
               assertTrue(context.containsBean("redlockHealthIndicator"));
               assertEquals(1, context.getBean(RedlockEndpoint.class).report().leases().size());
             });
   }
 
-  @Configuration(proxyBeanMethods = false)
-  static class UsersBeans {
-    final List<State> states = new CopyOnWriteArrayList<>();
-    final List<String> threads = new CopyOnWriteArrayList<>();
-    final List<Integer> retries = new CopyOnWriteArrayList<>();
-
-    @Bean
-    RedlockListener states() {
-      return new RedlockListener() {
-        @Override
-        public void onNodeState(NodeStatus status) {
-          states.add(status.state());
-        }
-      };
-    }
-
-    @Bean
-    RetryStrategy strategy() {
-      return (failures, cause, random) -> {
-        retries.add(failures);
-        return Duration.ofMillis(1);
-      };
-    }
-
-    @Bean
-    JedisClientConfig clientConfig() {
-      return DefaultJedisClientConfig.builder().database(3).build();
-    }
-
-    @Bean
-    RedlockBuilderCustomizer executor() {
-      Executor recording =
-          task -> {
-            threads.add(Thread.currentThread().getName());
-            task.run();
-          };
-      return builder ->
-          builder
-              .callbackExecutor(recording)
-              .clientConfig(DefaultJedisClientConfig.builder().build());
-    }
-  }
-
   @Test
   void beansOfTheApplicationBecomeSettings() {
-    runner
-        .withUserConfiguration(UsersBeans.class)
+    List<State> states = new CopyOnWriteArrayList<>();
+    List<String> threads = new CopyOnWriteArrayList<>();
+    List<Integer> retries = new CopyOnWriteArrayList<>();
+    RedlockListener listener =
+        new RedlockListener() {
+          @Override
+          public void onNodeState(NodeStatus status) {
+            states.add(status.state());
+          }
+        };
+    RetryStrategy strategy =
+        (failures, cause, random) -> {
+          retries.add(failures);
+          return Duration.ofMillis(1);
+        };
+    Executor recording =
+        task -> {
+          threads.add(Thread.currentThread().getName());
+          task.run();
+        };
+    RedlockBuilderCustomizer customizer =
+        builder ->
+            builder
+                .callbackExecutor(recording)
+                .clientConfig(DefaultJedisClientConfig.builder().build());
+    ofAnotherDatabase
+        .withBean(RedlockListener.class, () -> listener)
+        .withBean(RetryStrategy.class, () -> strategy)
+        .withBean(RedlockBuilderCustomizer.class, () -> customizer)
         .run(
             context -> {
-              UsersBeans beans = context.getBean(UsersBeans.class);
               LeaseRequest request =
                   LeaseRequest.of("orders/42", TTL).waitUpTo(Duration.ofMillis(200));
               Redlock redlock = context.getBean(Redlock.class);
-              Await.until("the listener is notified", () -> beans.states.contains(State.DOWN));
+              Await.until("the listener is notified", () -> states.contains(State.DOWN));
               Await.until(
                   "the strategy is asked, unless one attempt takes the whole wait",
                   () -> {
                     redlock.acquireAsync(request).join();
-                    return !beans.retries.isEmpty();
+                    return !retries.isEmpty();
                   });
-              assertFalse(beans.threads.isEmpty());
+              assertFalse(threads.isEmpty());
             });
   }
 
   @Test
   void clientConfigIsThatOfTheApplication() {
-    runner
-        .withBean(
-            JedisClientConfig.class, () -> DefaultJedisClientConfig.builder().database(3).build())
-        .run(isRefusedFor("clientConfig selects database 3"));
+    ofAnotherDatabase.run(isRefusedFor("clientConfig selects database 3"));
   }
 
   private static MeterRegistry metersOfARefusal(AssertableApplicationContext context)
@@ -555,14 +511,19 @@ class RedlockAutoConfigurationTest {
       bare.withPropertyValues("redlock.nodes=" + nodes, "redlock.node-timeout=2s")
           .run(
               context -> {
-                Redlock redlock = context.getBean(Redlock.class);
                 String line =
                     "=MISCONFIGURED no set is founded on these masters: run redlock adopt";
-                Await.until(
-                    line, () -> NodesHealth.of(redlock).details().toString().contains(line));
-                assertFalse(NodesHealth.of(redlock).isUp());
+                Await.until(line, () -> health(context).contains(line));
+                assertTrue(health(context).startsWith("DOWN {"), health(context));
               });
     }
+  }
+
+  /** Returns what the health component says, on either line of Spring Boot. */
+  private static String health(AssertableApplicationContext context) {
+    Object indicator = context.getBean("redlockHealthIndicator");
+    Method health = ReflectionSupport.findMethod(indicator.getClass(), "health").orElseThrow();
+    return String.valueOf(ReflectionSupport.invokeMethod(health, indicator));
   }
 
   @Test
@@ -579,7 +540,7 @@ class RedlockAutoConfigurationTest {
     RedlockProperties properties =
         new RedlockProperties(
             nodes, null, null, null, null, null, null, null, null, null, null, null, null);
-    assertFalse(properties.toString().contains("secret"));
+    assertEquals("RedlockProperties of 1 masters", properties.toString());
   }
 
   /** Each setter of the builder is a property, or is for a bean; and the page lists the same. */
