@@ -129,8 +129,10 @@ final class ProbedMasters implements ChangedMasters {
                   case RIGHTS -> {
                     connection.sendCommand(Protocol.Command.GET, RequestEncoder.FENCE_PREFIX);
                     connection.getOne();
-                    LockKeys.scan(connection, RequestEncoder.FENCE_PREFIX).findFirst();
-                    yield "";
+                    yield LockKeys.scan(connection, RequestEncoder.FENCE_PREFIX)
+                        .findFirst()
+                        .map(keys -> "")
+                        .orElse("");
                   }
                   case KEY -> LockKeys.any(connection, keyPrefix);
                   case LONGER -> LockKeys.longer(connection, survey.rules().terms().maxTtlMillis());
@@ -171,7 +173,7 @@ final class ProbedMasters implements ChangedMasters {
       String resource = keys.get(i).substring(RequestEncoder.FENCE_PREFIX.length());
       Object value = values.get(i);
       if (value instanceof JedisDataException error
-          && !error.getMessage().startsWith("WRONGTYPE")) {
+          && !String.valueOf(error.getMessage()).startsWith("WRONGTYPE")) {
         throw error; // the counter would be left behind
       }
       String counter = value instanceof byte[] bytes ? SafeEncoder.encode(bytes) : "";
