@@ -116,7 +116,10 @@ class DeploymentSettingsTest {
         }
         case "servers" -> tables.get("a").servers.addAll(names);
         case "interrupted" -> tell(Thread.interrupted() ? "yes" : "no");
-        case "audit" -> judged(survey.audit());
+        case "audit" -> {
+          judged(survey.audit());
+          table("a").awaitHanging();
+        }
         case "audit-other" -> judged(probed.audit(names));
         case "audit-repeatedly" -> judged(survey.auditRepeatedly());
         case "marked" -> tables.get("a").node.birth = rest;

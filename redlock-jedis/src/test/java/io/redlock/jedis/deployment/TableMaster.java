@@ -44,11 +44,19 @@ final class TableMaster extends BasePooledObjectFactory<Connection> {
   final Queue<String> servers = new LinkedList<>();
   final ConnectionPool pool = new ConnectionPool(this);
   final CompletableFuture<Object> over = new CompletableFuture<>();
+  final CompletableFuture<Object> hangs = new CompletableFuture<>();
   final Thread asking = Thread.currentThread();
 
   TableMaster(String name) {
     node.run = "run" + name;
     node.repl = "repl" + name;
+  }
+
+  /** Waits until it hangs, if it is to: nobody else waits for its answer. */
+  void awaitHanging() {
+    if (answers.containsValue("?")) {
+      hangs.join();
+    }
   }
 
   /** Returns what it was asked since the last time, besides facts about itself, in words. */
@@ -123,7 +131,10 @@ final class TableMaster extends BasePooledObjectFactory<Connection> {
       case '!' -> new JedisConnectionException(answer.substring(1));
       case '[' -> page(answer.substring(1).split(" "));
       case '~' -> null;
-      case '?' -> over.join();
+      case '?' -> {
+        hangs.complete(null);
+        yield over.join();
+      }
       case '^' -> {
         asking.interrupt();
         yield over.join();
