@@ -328,7 +328,11 @@ class MarkExplorerTest {
             change("1 to 3", 3, range(1, 1), range(1, 3)),
             change("one of 2 swapped", 3, range(1, 2), range(2, 3)),
             late(new MarkScope("one of 2 swapped and prepared, late writes", 3)),
-            change("2 to 3", 3, range(1, 2), range(1, 3)));
+            change("2 to 3", 3, range(1, 2), range(1, 3)),
+            gone(change("3 to 2, a master is gone", 3, range(1, 3), range(1, 2)).mostFaults(1)),
+            gone(
+                change("one of 3 swapped, a master is gone", 4, range(1, 3), range(2, 4))
+                    .mostFaults(1)));
     return Budget.part(all, 2);
   }
 
@@ -342,11 +346,25 @@ class MarkExplorerTest {
         change("one of 3 swapped", 4, range(1, 3), range(2, 4)),
         change("one of 2 swapped, with leases", 3, range(1, 2), range(2, 3)).leases().mostFaults(1),
         change("one of 2 swapped, late writes", 3, range(1, 2), range(2, 3)).delays().mostFaults(1),
+        gone(change("3 to 2, a master is gone", 3, range(1, 3), range(1, 2))),
+        leased("1 to another, gone, with leases", 2, range(1, 1), range(2, 2)),
+        leased("1 to 2, gone, with leases", 2, range(1, 1), range(1, 2)),
+        leased("2 to 1, gone, with leases", 2, range(1, 2), range(1, 1)),
         twice("1 to 2 to 3", 3, range(3, 3)),
         twice("1 to 2 to 1", 2, range(1, 1)).mostFaults(1).agreed(),
         undone("1 to another, undone by a second operator", 2, range(1, 1), range(2, 2)),
         undone("1 to 2, undone by a second operator", 2, range(1, 1), range(1, 2)),
         undone("2 to 1, undone by a second operator", 2, range(1, 2), range(1, 1)));
+  }
+
+  /** Masters may be gone for good, and operators say so. */
+  private static MarkScope gone(MarkScope scope) {
+    return scope.faults(Fault.GONE).agreed();
+  }
+
+  private static MarkScope leased(
+      String name, int nodes, List<Integer> present, List<Integer> future) {
+    return gone(change(name, nodes, present, future)).leases().withoutWayOut();
   }
 
   private static MarkScope undone(

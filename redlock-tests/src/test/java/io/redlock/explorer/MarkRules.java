@@ -22,6 +22,7 @@ import io.redlock.jedis.membership.Operation.Step;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.membership.Verdict.Stand;
+import io.redlock.jedis.membership.Waiver;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -187,6 +188,18 @@ final class MarkRules {
     return scope.clients.get(client).ofAll().isReachedBy(look(client, world).votes);
   }
 
+  /** Returns true if enough nodes are not gone for each client that does not move. */
+  boolean areEnoughLeft(MarkWorld world) {
+    int left = 0;
+    for (int node = 0; node < scope.nodes; node++) {
+      left |= world.nodes().get(node).kind() == Kind.GONE ? 0 : 1 << node;
+    }
+    int all = left;
+    return scope.clients.stream()
+        .filter(each -> each.future().isEmpty())
+        .allMatch(each -> each.ofAll().isReachedBy(all));
+  }
+
   /** Returns true if this client has a quorum; some client, if it is −1. */
   boolean isGood(MarkWorld world, int client) {
     return client < 0 ? withQuorum(world) != 0 : (withQuorum(world) & 1 << client) != 0;
@@ -267,6 +280,9 @@ final class MarkRules {
     List<String> present = MarkScope.names(operator.client().present());
     for (int node : operator.list()) {
       MarkedNode its = nodes.get(node);
+      if (its.kind() == Kind.GONE) {
+        continue;
+      }
       if (job instanceof Agreeing agreeing) {
         if (its.kind() != Kind.VALID
             || !its.parsed().agreement().equals(agreeing.terms().terms())) {
@@ -288,6 +304,15 @@ final class MarkRules {
   }
 
   // Operators.
+
+  /** Returns what an operator types, who knows which masters are gone for good. */
+  Job typed(Job job, Operator its, List<MarkedNode> nodes) {
+    Set<String> gone = new TreeSet<>();
+    its.list().stream()
+        .filter(node -> nodes.get(node).kind() == Kind.GONE)
+        .forEach(node -> gone.add(MarkScope.name(node)));
+    return job.with(new Waiver(gone, job.word().replaced()));
+  }
 
   /** Returns what a command does next. */
   Next next(Operator its, Running running, List<MarkedNode> nodes) {

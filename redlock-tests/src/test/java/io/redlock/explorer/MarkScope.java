@@ -50,6 +50,8 @@ class MarkScope {
   enum Fault {
     /** It loses its data and its mark. */
     EMPTIED,
+    /** It is gone for good, so that it comes back only empty. */
+    GONE,
     /** It restarts with its data. */
     RESTARTED,
     /** It restarts with data from before. */

@@ -218,6 +218,9 @@ record MarkWorld(
 
   MarkWorld node(int node, MarkedNode changed) {
     MarkWorld marked = changed(node, changed);
+    if (changed.kind() == Kind.GONE) {
+      return marked.saved(node);
+    }
     if (disks.isEmpty() || changed.kind() != Kind.VALID) {
       return marked;
     }
@@ -407,6 +410,13 @@ record MarkWorld(
               () -> name + " is emptied",
               sink);
         }
+        if (its.kind() == Kind.GONE) {
+          continue;
+        }
+        if (scope.faults.contains(Fault.GONE)) {
+          MarkedNode gone = new MarkedNode(Kind.GONE, history, "");
+          failed(scope, node, gone, () -> name + " is gone for good", sink);
+        }
         if (scope.faults.contains(Fault.RESTARTED) && its.kind() != Kind.NONE) {
           MarkedNode restarted = new MarkedNode(Kind.VOID, history, its.mark());
           failed(scope, node, restarted, () -> name + " restarts with its data", sink);
@@ -468,7 +478,8 @@ record MarkWorld(
     int sender = known.size() + operator;
     if (now.job == null) {
       if (begun < scope.commands) {
-        for (Job job : its.allowed()) {
+        for (Job allowed : its.allowed()) {
+          Job job = rules.typed(allowed, its, nodes);
           sink.found(() -> who + " runs " + job, running(operator, Running.of(job), begun + 1));
         }
       }

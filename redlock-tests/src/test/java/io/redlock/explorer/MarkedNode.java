@@ -24,6 +24,7 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
   /** Whose data a mark is. */
   enum Kind {
     NONE,
+    GONE,
     VALID,
     /** That of another process. */
     VOID,
@@ -110,8 +111,11 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
     return new MarkedNode(Kind.VALID, history, mark.toString());
   }
 
-  /** Returns the audit of a node of this number in this state. */
-  NodeAudit audit(int node) {
+  /** Returns the audit of a node of this number in this state; null if it does not answer. */
+  @Nullable NodeAudit audit(int node) {
+    if (kind == Kind.GONE) {
+      return null;
+    }
     long ageMillis =
         switch (age) {
           case YOUNG -> 0;
@@ -184,6 +188,8 @@ record MarkedNode(Kind kind, int history, String mark, Age age) {
   public String toString() {
     return kind == Kind.NONE
         ? "empty"
-        : kind + " " + mark.replaceFirst(NOBODYS, " ") + (isFounding() ? " " + age : "");
+        : kind == Kind.GONE
+            ? "gone"
+            : kind + " " + mark.replaceFirst(NOBODYS, " ") + (isFounding() ? " " + age : "");
   }
 }

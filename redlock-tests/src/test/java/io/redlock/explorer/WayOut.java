@@ -12,6 +12,7 @@ import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkWorld.Running;
 import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.explorer.MarkedNode.Age;
+import io.redlock.explorer.MarkedNode.Kind;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.Operation;
 import io.redlock.jedis.membership.Operation.Step;
@@ -49,7 +50,7 @@ final class WayOut {
 
   private static final Pattern AGAIN = Pattern.compile("last redlock resize command again");
   private static final Pattern WITHOUT = // of a master that is alive, it would be a false word
-      Pattern.compile("(?<!stop it and )add --without (\\w+)");
+      Pattern.compile("(?:(?<!stop it and )add|for good, with) --without (\\w+)");
   private static final Pattern REPLACE = Pattern.compile("add --replace (\\w+)=(\\w+)");
   private static final Map<List<Object>, Typed> READ = new ConcurrentHashMap<>();
 
@@ -70,7 +71,7 @@ final class WayOut {
 
   void check(MarkWorld world) {
     List<Object> seen = List.of(world.nodes(), world.known());
-    if (!scope.needsWayOut || fine.contains(seen)) {
+    if (!scope.needsWayOut || fine.contains(seen) || !rules.areEnoughLeft(world)) {
       return;
     }
     checkWays(world);
@@ -348,8 +349,8 @@ final class WayOut {
   private void checkService(Typing typed, List<MarkWorld> passed) {
     for (int restarting = -1; restarting < scope.nodes; restarting++) {
       List<MarkWorld> worlds = new ArrayList<>(passed);
-      if (restarting >= 0) {
-        int node = restarting;
+      int node = restarting;
+      if (node >= 0 && passed.get(0).nodes().get(node).kind() != Kind.GONE) {
         worlds.replaceAll(world -> world.node(node, world.nodes().get(node).isVoid()));
       }
       for (int c = 0; c < scope.clients.size(); c++) {
