@@ -189,7 +189,8 @@ class RedlockAutoConfigurationTest {
                     .getPropertySources()
                     .addFirst(
                         new SystemEnvironmentPropertySource(
-                            "systemEnvironment", Map.of("REDLOCK_OF_OTHERS", "1"))))
+                            "systemEnvironment",
+                            Map.of("REDLOCK_OF_OTHERS", "1", "redlock.of-others", "1"))))
         .withSystemProperties("redlock.redis.other=1")
         .withPropertyValues("redlock.MAX_TTL=20s", "redlock.moving-to[0]=127.0.0.1:4")
         .run(context -> assertNull(context.getStartupFailure()));
@@ -432,11 +433,19 @@ class RedlockAutoConfigurationTest {
   @Test
   void endpointIsThereOnlyIfItIsExposed() {
     runner.run(context -> assertFalse(context.containsBean("redlockEndpoint")));
+    Set<String> fields = Set.of("name", "state", "sinceAgo", "reason", "lastError", "queued");
     runner
         .withPropertyValues(EXPOSED)
         .run(
-            context ->
-                assertEquals(3, context.getBean(RedlockEndpoint.class).report().nodes().size()));
+            context -> {
+              RedlockEndpoint endpoint = context.getBean(RedlockEndpoint.class);
+              assertEquals(3, endpoint.report().nodes().size());
+              Await.until(
+                  "each master is shown with the reason why it is down",
+                  () ->
+                      endpoint.report().nodes().stream()
+                          .allMatch(node -> node.keySet().equals(fields)));
+            });
   }
 
   private static Map<String, Object> holderOf(RedlockEndpoint endpoint, String resource)
