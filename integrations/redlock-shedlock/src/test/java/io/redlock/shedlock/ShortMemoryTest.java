@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Leases that cannot be released for a while, because memory is short. */
+/** When the timer releases leases, some of which cannot be while memory is short. */
 @Execution(ExecutionMode.CONCURRENT)
 class ShortMemoryTest {
 
@@ -33,7 +33,7 @@ class ShortMemoryTest {
   private static final class Held {
     private volatile boolean isShort;
     private volatile boolean wasTried;
-    private volatile boolean released;
+    private volatile Thread releasedBy;
 
     final Lease lease =
         proxy(
@@ -41,7 +41,7 @@ class ShortMemoryTest {
             method ->
                 switch (method) {
                   case "close", "release" -> release();
-                  case "isValid" -> !released;
+                  case "isValid" -> !isReleased();
                   default -> method;
                 });
 
@@ -54,15 +54,19 @@ class ShortMemoryTest {
       if (isShort) {
         throw new InternalError("no memory, as the test wants it");
       }
-      released = true;
+      releasedBy = Thread.currentThread();
       return null;
+    }
+
+    boolean isReleased() {
+      return releasedBy != null;
     }
 
     void awaitReleaseWithMemory() {
       Await.until("it was tried without", () -> wasTried);
-      assertFalse(released);
+      assertFalse(isReleased());
       isShort = false;
-      Await.until("it is released", () -> released);
+      Await.until("it is released", this::isReleased);
     }
   }
 
@@ -100,7 +104,7 @@ class ShortMemoryTest {
     for (int i = 0; i < 10; i++) {
       lock(provider, Duration.ofMillis(10), Duration.ZERO);
     }
-    Await.until("the others are released", () -> others.stream().allMatch(it -> it.released));
+    Await.until("the others are released", () -> others.stream().allMatch(Held::isReleased));
     held.awaitReleaseWithMemory();
   }
 
@@ -110,7 +114,7 @@ class ShortMemoryTest {
     try {
       lock.unlock();
     } catch (InternalError itIsOverOnASlowMachine) {
-      assertFalse(held.released);
+      assertFalse(held.isReleased());
     }
     held.awaitReleaseWithMemory();
   }
@@ -120,5 +124,17 @@ class ShortMemoryTest {
     SimpleLock lock = lock(provider(held), HOUR, Duration.ZERO);
     assertThrows(InternalError.class, lock::unlock);
     held.awaitReleaseWithMemory();
+  }
+
+  @Test
+  void threadEndsOnceThereWasNoHoldForLongAndTheNextHoldHasAnother() {
+    Held first = new Held(false);
+    Held next = new Held(false);
+    RedlockLockProvider provider = provider(first, next);
+    lock(provider, Duration.ofMillis(10), Duration.ZERO);
+    Await.until("it is released", first::isReleased);
+    Await.until("the thread has ended", () -> !first.releasedBy.isAlive());
+    lock(provider, Duration.ofMillis(10), Duration.ZERO);
+    Await.until("the next one is released", next::isReleased);
   }
 }
