@@ -56,24 +56,25 @@ class MarkExplorerTest {
 
   /** A client of the masters before lives to the end, and every master may lose its data. */
   static List<MarkScope> finished() {
-    Stream<MarkScope> all =
+    Stream<MarkScope> leased =
         Stream.of(
             new MarkScope("1 to 2 finished", 2).finished(range(1, 1), range(1, 2)),
             new MarkScope("2 to 3 finished", 3).finished(range(1, 2), range(1, 3)),
             new MarkScope("3 to 4 finished", 4).finished(range(1, 3), range(1, 4)),
-            new MarkScope("one of 3 swapped, finished", 4).finished(range(1, 3), range(2, 4)),
+            new MarkScope("one of 3 swapped, finished", 4).finished(range(1, 3), range(2, 4)));
+    Stream<MarkScope> others =
+        Stream.of(
             new MarkScope("3 to 5 finished", 5).finished(range(1, 3), range(1, 5)),
             new MarkScope("5 to 3 finished", 5).finished(range(1, 5), range(1, 3)));
-    return Budget.part(all.map(MarkScope::leases).toList(), 2);
+    return Budget.part(Stream.concat(leased.map(MarkScope::leases), others).toList(), 2);
   }
 
   static Stream<MarkScope> finishedWide() {
     return Stream.of(
-            new MarkScope("2 to 5 finished", 5).finished(range(1, 2), range(1, 5)),
-            new MarkScope("2 of 3 swapped, finished", 5).finished(range(1, 3), range(3, 5)),
-            new MarkScope("3 to others finished", 6).finished(range(1, 3), range(4, 6)),
-            new MarkScope("one of 5 swapped, finished", 6).finished(range(1, 5), range(2, 6)))
-        .map(MarkScope::leases);
+        new MarkScope("2 to 5 finished", 5).finished(range(1, 2), range(1, 5)),
+        new MarkScope("2 of 3 swapped, finished", 5).finished(range(1, 3), range(3, 5)),
+        new MarkScope("3 to others finished", 6).finished(range(1, 3), range(4, 6)),
+        new MarkScope("one of 5 swapped, finished", 6).finished(range(1, 5), range(2, 6)));
   }
 
   static Stream<MarkScope> lists() {
