@@ -175,7 +175,8 @@ class MarkExplorerTest {
             .adopting(range(1, 3))
             .adopting(range(2, 4))
             .commands(2)
-            .delays(),
+            .delays()
+            .leases(),
         new MarkScope("a wrong list is founded while a client is connected", 3)
             .before(range(1, 3))
             .client("right", range(1, 3))
@@ -197,10 +198,12 @@ class MarkExplorerTest {
             .faults(Fault.EMPTIED)
             .mostFaults(1)
             .leases(),
-        copying(new MarkScope("marks are copied while another list is founded, late writes", 5)),
+        copying(new MarkScope("marks are copied while another list is founded, late writes", 5))
+            .leases(),
         replaced(new MarkScope("the only mark of a set is replaced, and loaded from disk", 5)),
         renewed(new MarkScope("a mark is replaced while its terms change", 2)),
-        unattended(new MarkScope("one of 2 swapped and committed, and nobody types anything", 3)));
+        unattended(new MarkScope("one of 2 swapped and committed, and nobody types anything", 3))
+            .leases());
   }
 
   /** The only mark of a set is replaced, while an operator changes the terms of its clients. */
