@@ -8,28 +8,27 @@ import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.membership.MasterChange;
 import io.redlock.jedis.membership.MasterChange.Command;
-import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Reached;
 import io.redlock.jedis.membership.MasterChange.Role;
-import io.redlock.jedis.membership.MasterSet;
 import io.redlock.jedis.membership.NodeAudit;
+import io.redlock.jedis.membership.Operation.Known;
+import io.redlock.jedis.membership.Operation.Step;
+import io.redlock.jedis.membership.Resize;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.membership.TrustRules.Surroundings;
 import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.membership.Verdict.Stand;
+import io.redlock.jedis.membership.Waiver;
 import io.redlock.spi.Quorum;
 import java.io.PrintStream;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The command {@code doctor}: prints the verdict of a lock service on each master. */
@@ -66,7 +65,7 @@ public final class Doctor {
       Console.printTable(rows, out);
       List<Integer> agreeing = printTerms(audits, out);
       if (quorum.isJoint()) {
-        printChange(audits, quorum, out);
+        printChange(survey, audits, out);
         String unmoved = Unmoved.of(survey, Set.of()).toString();
         out.print(unmoved.isEmpty() ? "" : unmoved + System.lineSeparator());
       } else {
@@ -78,18 +77,15 @@ public final class Doctor {
 
   /** Prints how to see the change of masters in which one of these masters takes part. */
   private static void printOtherList(List<Audited> audits, PrintStream out) {
-    audits.stream()
-        .flatMap(each -> Stream.ofNullable(each.node().valid()))
-        .filter(mark -> !mark.serves().changes().isEmpty())
-        .map(BirthMark::sets)
+    Resize.changes(audits).stream()
         .findFirst()
         .ifPresent(
-            sets ->
+            change ->
                 out.printf(
                     Locale.ROOT,
                     "a change of masters is under way: run REDLOCK_MOVING_TO=%s redlock doctor %s%n",
-                    String.join(",", sets.get(1).names()),
-                    String.join(" ", sets.get(0).names())));
+                    String.join(",", change.future().names()),
+                    String.join(" ", change.present().names())));
   }
 
   /**
@@ -156,53 +152,39 @@ public final class Doctor {
   }
 
   /** Prints the point that a change of masters has reached, and the next step. */
-  private static void printChange(List<Audited> audits, Quorum quorum, PrintStream out) {
-    Set<List<MasterSet>> changes = new LinkedHashSet<>();
-    Set<MasterSet> sets = new HashSet<>(); // of the future masters
+  private static void printChange(Survey survey, List<Audited> audits, PrintStream out) {
     for (Audited audited : audits) {
       BirthMark mark = audited.node().valid();
-      if (audited.audit() == null) {
-        out.println(audited.name() + " does not answer, and may be at another step");
-      } else {
-        out.println(audited.name() + " serves " + (mark == null ? "nobody yet" : mark.inWords()));
-      }
-      if (mark != null) {
-        changes.addAll(mark.serves().changes().isEmpty() ? List.of() : List.of(mark.sets()));
-        if (Role.of(audited.index(), quorum) != Role.LEAVING) {
-          sets.addAll(mark.sets());
-        }
-      }
+      out.println(
+          audited.name()
+              + (audited.audit() == null
+                  ? " does not answer, and may be at another step"
+                  : " serves " + (mark == null ? "nobody yet" : mark.inWords())));
     }
+    List<MasterChange> changes = Resize.changes(audits);
     if (changes.size() > 1) {
       out.println(
           "several changes of masters are under way, "
-              + changes.stream().map(each -> each.get(1).id()).sorted().toList()
+              + changes.stream().map(each -> each.future().id()).toList()
               + ": end all but one with redlock resize abort, by the lists of its first command");
       return;
     }
-    if (changes.isEmpty() && sets.size() != 1) {
-      out.println(NO_CHANGE);
-      return;
-    }
-    MasterSet gone = new MasterSet("", List.of());
-    List<MasterSet> change =
-        changes.isEmpty() ? List.of(gone, sets.iterator().next()) : changes.iterator().next();
-    MasterChange known =
-        new MasterChange(change.get(0), change.get(1), new Agreement(true, 0, 0)); // asks no step
-    List<Master> masters =
-        audits.stream()
-            .filter(each -> each.audit() != null)
-            .map(each -> known.master(each, Role.of(each.index(), quorum)))
-            .toList();
-    Reached reached = known.reached(masters);
     if (changes.isEmpty()) {
-      boolean isFinished =
-          masters.size() == audits.size() && reached.equals(new Reached(Command.FINISH, true));
+      Waiver none = new Waiver(Set.of(), Map.of());
+      Resize finish = new Resize(Command.FINISH, survey.quorum(), survey.rules(), none, "", "none");
+      boolean isFinished = finish.next(audits, Known.NOTHING) instanceof Step.Done;
       out.println(isFinished ? FINISHED : NO_CHANGE);
       return;
     }
+    MasterChange change = changes.get(0);
+    Reached reached =
+        change.reached(
+            audits.stream()
+                .filter(each -> each.audit() != null)
+                .map(each -> change.master(each, Role.of(each.index(), survey.quorum())))
+                .toList());
     String command = reached.command().name().toLowerCase(Locale.ROOT);
-    out.println("the change " + known.future().id() + " of masters is under way");
+    out.println("the change " + change.future().id() + " of masters is under way");
     out.println(
         reached.isDone()
             ? reached.command().done

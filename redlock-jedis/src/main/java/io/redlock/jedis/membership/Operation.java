@@ -181,6 +181,10 @@ public interface Operation {
       Map<Question, Map<Integer, String>> answers,
       Map<String, Membership.Node> beside) {
 
+    /** Nothing is known besides what masters show. */
+    public static final Known NOTHING =
+        new Known(Progress.NONE, Map.of(), Map.of(), Map.of(), Map.of());
+
     /** Returns the answer of a master that was asked. */
     String answer(Question question, Audited master) {
       return String.valueOf(answers.getOrDefault(question, Map.of()).get(master.index()));

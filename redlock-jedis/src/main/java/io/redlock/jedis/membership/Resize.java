@@ -216,7 +216,7 @@ public record Resize(
   }
 
   /** Returns the changes that are under way, as masters show that serve anybody. */
-  private static List<MasterChange> changes(List<Audited> found) {
+  public static List<MasterChange> changes(List<Audited> found) {
     Predicate<BirthMark> serves = mark -> !mark.serves().isNobody();
     boolean isAnyServing = marks(found, Node::member).anyMatch(serves);
     return pairs( // all have restarted, if none serves
