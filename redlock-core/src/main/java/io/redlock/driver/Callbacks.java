@@ -66,6 +66,7 @@ final class Callbacks {
   }
 
   private void deliver(CallbackThreads queue, Callback callback) {
+    callback.queue = queue;
     if (direct) {
       callback.run();
     } else {
@@ -84,6 +85,7 @@ final class Callbacks {
     private static final int RUN = 2;
 
     private final transient Runnable userCode;
+    private transient CallbackThreads queue = others;
 
     Callback(Runnable userCode) {
       this.userCode = userCode;
@@ -102,7 +104,11 @@ final class Callbacks {
           Log.LOG.warn(
               "The callback executor refused a callback; a thread of the library runs it", e);
         } finally { // even a line takes memory
-          runOnce();
+          if (direct) {
+            queue.add(this);
+          } else {
+            runOnce();
+          }
         }
       }
     }
