@@ -37,8 +37,8 @@ import org.junit.jupiter.api.Test;
 /**
  * The types that one acquire passes, when nobody is in its way and it does not wait: those of which
  * a debugger sees a method entered, on any thread, between the call and its return. Left out are
- * lambdas, timers and checks, and what one acquire in ten does not enter: audits and repeats come
- * by chance.
+ * lambdas, timers and checks, what the release before has left to do, and what one acquire in ten
+ * does not enter: audits and repeats come by chance.
  */
 @RequiresRedis
 @Tag("ci")
@@ -46,6 +46,8 @@ class AcquireTypesTest {
 
   private static final String PREFIX = "io.redlock.";
   private static final String TIMERS = "redlock-scheduler";
+  private static final Set<String> BY_CHANCE = // how often depends on the speed of the machine
+      Set.of("io.redlock.driver.SystemSources$SingleThread", "io.redlock.protocol.ReleaseRound");
   private static final int ACQUIRES = 40;
 
   @Test
@@ -159,7 +161,7 @@ class AcquireTypesTest {
         }
         case "succeeded" -> {
           entries.disable();
-          entered.removeIf(each -> each.contains("$$Lambda"));
+          entered.removeIf(each -> each.contains("$$Lambda") || BY_CHANCE.contains(each));
           entered.forEach(each -> acquires.merge(each, 1, Integer::sum));
           observed++;
         }
