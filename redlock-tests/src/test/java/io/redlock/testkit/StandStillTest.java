@@ -11,7 +11,9 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
@@ -72,17 +74,34 @@ class StandStillTest {
     assertEquals(1, value);
   }
 
-  @Test
-  @AgainIfItStoodStill
-  @EnabledOnOs(OS.LINUX)
-  void testThatFailsWhileTheProcessStandsStillIsPlayedAgain() throws Exception {
-    calls.add("test");
+  private void failOnceWhileTheProcessStandsStill() throws Exception {
     if (calls.size() == 2) {
       new ProcessBuilder("sh", "-c", "kill -STOP $PPID; sleep 1; kill -CONT $PPID")
           .start()
           .waitFor();
       throw new AssertionError("it shows nothing");
     }
+  }
+
+  @Test
+  @AgainIfItStoodStill
+  @EnabledOnOs(OS.LINUX)
+  void testThatFailsWhileTheProcessStandsStillIsPlayedAgain() throws Exception {
+    calls.add("test");
+    failOnceWhileTheProcessStandsStill();
     assertEquals(List.of("prepare", "test", "clean up", "prepare", "test"), calls);
+  }
+
+  @TestFactory
+  @AgainIfItStoodStill
+  @EnabledOnOs(OS.LINUX)
+  DynamicTest sceneThatFailsWhileTheProcessStandsStillIsPlayedAgain() {
+    return DynamicTest.dynamicTest(
+        "a scene",
+        () -> {
+          calls.add("scene");
+          failOnceWhileTheProcessStandsStill();
+          assertEquals(List.of("prepare", "scene", "scene"), calls);
+        });
   }
 }
