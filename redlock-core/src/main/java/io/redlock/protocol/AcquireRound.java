@@ -46,15 +46,13 @@ public record AcquireRound(
 
   /** Returns the round after a node's answer to its grant. */
   public AcquireRound answered(int node, NodeReply reply) {
-    long seen = highestSeen;
-    long before = highestBefore;
-    if (reply.kind() == Kind.GRANTED) {
-      before = Math.max(before, reply.counter() == 0 ? Long.MAX_VALUE : reply.counter()); // P2
-    } else {
-      seen = Math.max(seen, reply.counter());
-    }
     Ballot answers = ballot.with(node, reply.kind());
-    return with(number, seen, before, answers, rivals.with(node, reply));
+    if (reply.kind() == Kind.GRANTED) {
+      long before = reply.counter() == 0 ? Long.MAX_VALUE : reply.counter(); // P2
+      return with(number, highestSeen, Math.max(highestBefore, before), answers, rivals);
+    }
+    long seen = Math.max(highestSeen, reply.counter());
+    return with(number, seen, highestBefore, answers, rivals.with(node, reply));
   }
 
   /** Returns the round after its timeout: missing answers are unknown, no other round follows. */

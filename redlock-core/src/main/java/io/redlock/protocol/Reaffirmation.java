@@ -1,6 +1,7 @@
 package io.redlock.protocol;
 
 import io.redlock.protocol.ExtendRound.Purpose;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The question if a quorum still holds a lease after a node was reset: it is extended until the
@@ -18,18 +19,16 @@ public record Reaffirmation(int asked, boolean isOutdated, boolean isDue, long d
   /** The largest number of extends per reset. */
   public static final int MOST = 8;
 
-  static final Reaffirmation NONE = new Reaffirmation(0, false, false, 0);
-
   /** Returns the value after a reset: an extend then, or as soon as that under way has ended. */
   static Reaffirmation begin(boolean isAsking, long dueNanos) {
     return new Reaffirmation(0, isAsking, !isAsking, isAsking ? 0 : dueNanos); // E10
   }
 
   /** Returns the value with an extend: a renewal asks the same, and is repeated until it knows. */
-  Reaffirmation with(Purpose purpose) {
+  @Nullable Reaffirmation with(Purpose purpose) {
     return switch (purpose) {
       case CALLED -> this;
-      case RENEWED -> isDue ? NONE : this; // E9
+      case RENEWED -> isDue ? null : this; // E9
       case CONFIRMED -> new Reaffirmation(asked + 1, false, false, 0);
     };
   }

@@ -90,7 +90,7 @@ public final class Tenure {
   boolean isLast; // true if no request of the caller follows the release, once that is due
   @Nullable ReleaseRound release; // how far the release has come
   @Nullable Renewal renewal; // when the lease is renewed; null if it is not
-  Reaffirmation reaffirmation = Reaffirmation.NONE; // when the lease is confirmed
+  @Nullable Reaffirmation reaffirmation; // when the lease is confirmed; null if no node was reset
   Repeats repeats = Repeats.NONE; // when the release is sent again
 
   /**
@@ -200,7 +200,7 @@ public final class Tenure {
       return; // E8
     }
     List<ExtendRound> more = extendingWithout(null, extend);
-    Reaffirmation asking = reaffirmation.with(extend.purpose());
+    Reaffirmation asking = reaffirmation == null ? null : reaffirmation.with(extend.purpose());
     extending = more;
     reaffirmation = asking; // from here on nothing takes memory
     begun++;
@@ -422,7 +422,8 @@ public final class Tenure {
               ? Renewal.begin(now.terms(), now.until(), nowNanos)
               : now.failed(nowNanos, rules); // E9
     } else if (extend.purpose() == Purpose.CONFIRMED) {
-      reaffirmation = reaffirmation.answered(isCertain, nowNanos, rules); // E10
+      reaffirmation =
+          Objects.requireNonNull(reaffirmation).answered(isCertain, nowNanos, rules); // E10
     }
     extending = others;
   }
@@ -461,13 +462,17 @@ public final class Tenure {
           isRenewed(nowNanos, nowWallMicros) && !isExtending(Purpose.RENEWED)
               ? Objects.requireNonNull(renewal).dueNanos() - nowNanos
               : NEVER;
-      case CONFIRMATION -> reaffirmation.isDue() ? reaffirmation.dueNanos() - nowNanos : NEVER;
+      case CONFIRMATION ->
+          reaffirmation != null && reaffirmation.isDue()
+              ? reaffirmation.dueNanos() - nowNanos
+              : NEVER;
       case END -> // R4, by the clock that nobody sets: no time to stop is cut short
           phase == Phase.LOST ? Objects.requireNonNull(deadline).nanos() - nowNanos : NEVER;
       case RELEASE -> phase == Phase.ENDED && release == null ? 0 : NEVER;
       case GIVING_UP ->
           release != null && release.isOverdue() ? repeats.giveUpNanos() - nowNanos : NEVER;
-      case REPEAT -> repeats.waiting() == 0 ? NEVER : repeats.dueNanos() - nowNanos;
+      case REPEAT ->
+          release == null || repeats.waiting() == 0 ? NEVER : repeats.dueNanos() - nowNanos;
       case NOTHING -> NEVER;
     };
   }
@@ -508,7 +513,7 @@ public final class Tenure {
   private void endExtends() {
     extending = List.of();
     renewal = null;
-    reaffirmation = Reaffirmation.NONE;
+    reaffirmation = null;
   }
 
   /**

@@ -21,7 +21,7 @@ public record TenureState(
     boolean isLast,
     @Nullable ReleaseRound release,
     @Nullable Renewal renewal,
-    Reaffirmation reaffirmation,
+    @Nullable Reaffirmation reaffirmation,
     Repeats repeats) {
 
   /** Returns the state of the tenure. */

@@ -5,7 +5,6 @@ import io.redlock.protocol.Ballot;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.Footprint;
-import io.redlock.protocol.Reaffirmation;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Repeats;
 import io.redlock.protocol.Rivals;
@@ -25,8 +24,6 @@ final class TenureColumns {
 
   /** How many bits of an int a node's part takes. */
   static final int BITS = 13;
-
-  private static final Reaffirmation NO_RESET = new Reaffirmation(0, false, false, 0);
 
   private static final Repeats NO_REPEATS = new Repeats(0, 0, 0, 0);
 
@@ -68,7 +65,7 @@ final class TenureColumns {
         false,
         release,
         null,
-        NO_RESET,
+        null,
         NO_REPEATS);
   }
 
