@@ -1,6 +1,5 @@
 package io.redlock.jedis.connection;
 
-import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -50,16 +49,7 @@ final class NodeSocket extends Socket {
 
   @Override
   public InputStream getInputStream() throws IOException {
-    ReplyScanner scanner = new ReplyScanner();
-    return new FilterInputStream(socket.getInputStream()) {
-      @Override
-      public int read(byte[] bytes, int offset, int length) throws IOException {
-        int count = in.read(bytes, offset, length);
-        boolean isLane = !ConnectingThread.currentMayConnect();
-        scanner.scan(bytes, offset, count, isLane ? ReplyScanner.LANE : ReplyScanner.WIDE);
-        return count;
-      }
-    };
+    return new ReplyScanner(socket.getInputStream());
   }
 
   @Override

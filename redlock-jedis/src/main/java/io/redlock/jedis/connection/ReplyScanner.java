@@ -1,12 +1,15 @@
 package io.redlock.jedis.connection;
 
 import io.redlock.jedis.scripts.OutOfStep;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
 
 /**
  * The bounds of replies. It follows a server's bytes as Jedis will parse them, and refuses a size
  * before Jedis allocates it, since a size that a peer announces can be any. Not thread-safe.
  */
-final class ReplyScanner {
+final class ReplyScanner extends FilterInputStream {
 
   /** The bounds of replies to a lane's requests and audits, which have a few kilobytes. */
   static final Bounds LANE = new Bounds(64 << 10, 1 << 20, 1_000);
@@ -43,6 +46,17 @@ final class ReplyScanner {
   private long number;
   private int lineBytes;
   private boolean isRefused; // by Jedis, which says that it is no Redis server
+
+  ReplyScanner(InputStream bytes) {
+    super(bytes);
+  }
+
+  @Override
+  public int read(byte[] bytes, int offset, int length) throws IOException {
+    int count = in.read(bytes, offset, length);
+    scan(bytes, offset, count, ConnectingThread.currentMayConnect() ? WIDE : LANE);
+    return count;
+  }
 
   /** Returns how many whole replies have come. */
   long replies() {

@@ -44,7 +44,7 @@ class ReplyScannerTest {
       })
   void replyThatIsTooMuchIsRefusedAtItsHeader(String reply, String what) {
     byte[] bytes = bytes(reply);
-    ReplyScanner scanner = new ReplyScanner();
+    ReplyScanner scanner = new ReplyScanner(InputStream.nullInputStream());
     OutOfStep thrown =
         assertThrows(OutOfStep.class, () -> scanner.scan(bytes, 0, bytes.length, SMALL));
     assertTrue(thrown.getMessage().contains(what), thrown::getMessage);
@@ -53,7 +53,7 @@ class ReplyScannerTest {
   @Test
   void messageBetweenRepliesIsNone() throws OutOfStep {
     byte[] bytes = bytes("*1;:1;>3;$1;a;$1;b;*1;:2;+OK;>0;");
-    ReplyScanner scanner = new ReplyScanner();
+    ReplyScanner scanner = new ReplyScanner(InputStream.nullInputStream());
     scanner.scan(bytes, 0, bytes.length, SMALL);
     assertEquals(2, scanner.replies());
   }
@@ -62,13 +62,17 @@ class ReplyScannerTest {
   void lineWithoutEndIsRefused() {
     byte[] line = ("-" + "x".repeat(1 << 13)).getBytes(StandardCharsets.US_ASCII);
     assertThrows(
-        OutOfStep.class, () -> new ReplyScanner().scan(line, 0, line.length, ReplyScanner.WIDE));
+        OutOfStep.class,
+        () ->
+            new ReplyScanner(InputStream.nullInputStream())
+                .scan(line, 0, line.length, ReplyScanner.WIDE));
   }
 
   @Test
   void bytesThatAreNoReplyAreLeftToJedisBeforeTheFirstReply() {
     byte[] bytes = bytes("HTTP/1.1 400 Bad Request;");
-    assertDoesNotThrow(() -> new ReplyScanner().scan(bytes, 0, bytes.length, SMALL));
+    assertDoesNotThrow(
+        () -> new ReplyScanner(InputStream.nullInputStream()).scan(bytes, 0, bytes.length, SMALL));
   }
 
   /** Otherwise a server could hide a size where the scanner sees a text. */
@@ -80,7 +84,7 @@ class ReplyScannerTest {
     for (int run = 0; run < 20_000; run++) {
       byte[] bytes = bytes(replies(random));
       int cut = random.nextInt(bytes.length + 1);
-      ReplyScanner scanner = new ReplyScanner();
+      ReplyScanner scanner = new ReplyScanner(InputStream.nullInputStream());
       try {
         scanner.scan(bytes, 0, cut, SMALL);
         scanner.scan(bytes, cut, bytes.length - cut, SMALL);
