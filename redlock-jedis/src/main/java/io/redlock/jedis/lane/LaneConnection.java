@@ -73,6 +73,7 @@ final class LaneConnection {
   }
 
   private final LaneSettings settings;
+  private final long nodeTimeoutNanos;
   private final NodeClock clock;
   private final LaneHealth health;
   private final LaneCalls calls;
@@ -108,6 +109,7 @@ final class LaneConnection {
       LaneShell shell,
       ObjLongConsumer<NodeReply> abandon) {
     this.settings = settings;
+    this.nodeTimeoutNanos = settings.nodeTimeoutNanos();
     this.clock = clock;
     this.health = health;
     this.calls = calls;
@@ -116,12 +118,10 @@ final class LaneConnection {
     this.ticks = ticks;
     this.shell = shell;
     this.abandon = abandon;
-    this.handshake = new Handshake(trust, audits, calls, settings.nodeTimeoutNanos());
+    this.handshake = new Handshake(trust, audits, calls, nodeTimeoutNanos);
     this.silence =
         NodeReply.unreachable(
-            "silent for more than "
-                + Duration.ofNanos(settings.nodeTimeoutNanos()).toMillis()
-                + "ms");
+            "silent for more than " + Duration.ofNanos(nodeTimeoutNanos).toMillis() + "ms");
   }
 
   boolean uses(@Nullable Wire other) {
@@ -144,7 +144,7 @@ final class LaneConnection {
 
   /** Returns true if it carries requests, and the node has answered within a node timeout. */
   boolean isAnswering(long nowNanos) {
-    return open && silentNanos(nowNanos) < settings.nodeTimeoutNanos();
+    return open && silentNanos(nowNanos) < nodeTimeoutNanos;
   }
 
   // Begin and end.
@@ -270,7 +270,7 @@ final class LaneConnection {
 
   /** Takes the next answer. Returns the call whose answer it decided; null if there is none. */
   @Nullable Call received(@Nullable Object reply, long nowNanos) {
-    if (wakes.heard(reply)) {
+    if (reply instanceof List<?> message && wakes.heard(message)) {
       return null;
     }
     silentSinceNanos = nowNanos;
@@ -282,7 +282,7 @@ final class LaneConnection {
     leastRoundTripNanos = Math.min(leastRoundTripNanos, nowNanos - call.sinceNanos);
     long awakeNanos = nowNanos - ticks.awakeSinceNanos();
     long tookNanos = Math.min(nowNanos - call.sinceNanos, awakeNanos);
-    health.took(tookNanos, settings.nodeTimeoutNanos(), nowNanos);
+    health.took(tookNanos, nodeTimeoutNanos, nowNanos);
     if (reply instanceof JedisNoScriptException && !call.byText) {
       calls.removeOldest(call);
       if (call.state != Call.State.OVER) {
@@ -447,7 +447,7 @@ final class LaneConnection {
   /** Marks the node as silent if it has not answered for a node timeout, nor since a pause. */
   void judgeSilence(long nowNanos) {
     long awakeNanos = nowNanos - ticks.awakeSinceNanos();
-    if (Math.min(silentNanos(nowNanos), awakeNanos) >= settings.nodeTimeoutNanos()
+    if (Math.min(silentNanos(nowNanos), awakeNanos) >= nodeTimeoutNanos
         && health.silent(silence, nowNanos)) {
       mayHasten = true;
       calls.refuseQueued(health, nowNanos);

@@ -102,7 +102,7 @@ final class Wakes {
       warn(ReplyMapper.connectFailure(refusal).detail());
       return true;
     }
-    boolean listens = text(reply, 0).equals("subscribe");
+    boolean listens = reply instanceof List<?> push && text(push, 0).equals("subscribe");
     if (listens) {
       warned = false;
       reports.accept(observer::onListening);
@@ -111,12 +111,12 @@ final class Wakes {
   }
 
   /** Takes a message, which answers no call. Returns false if this is none. */
-  boolean heard(@Nullable Object reply) {
-    if (!text(reply, 0).equals("message")) {
+  boolean heard(List<?> push) {
+    if (!text(push, 0).equals("message")) {
       return false;
     }
     try {
-      long waiter = Long.parseLong(text(reply, 2));
+      long waiter = Long.parseLong(text(push, 2));
       reports.accept(() -> observer.onWake(waiter));
     } catch (NumberFormatException e) {
       LOG.debug("node {}: another program publishes to {}", node, channel);
@@ -124,10 +124,8 @@ final class Wakes {
     return true;
   }
 
-  private static String text(@Nullable Object reply, int index) {
-    return reply instanceof List<?> list
-            && list.size() > index
-            && list.get(index) instanceof byte[] bytes
+  private static String text(List<?> push, int index) {
+    return push.size() > index && push.get(index) instanceof byte[] bytes
         ? new String(bytes, StandardCharsets.UTF_8)
         : "";
   }
