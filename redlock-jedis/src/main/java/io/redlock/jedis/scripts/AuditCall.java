@@ -31,10 +31,11 @@ public final class AuditCall {
   public static Invocation invocation(long number, @Nullable Refresh refresh) {
     Argument echo = Argument.of(number);
     return refresh == null
-        ? new Invocation(Script.AUDIT, null, echo, ONE_KEY, BIRTH_KEY, echo)
+        ? new Invocation(Script.AUDIT, null, Argument.EMPTY, echo, ONE_KEY, BIRTH_KEY, echo)
         : new Invocation(
             Script.AUDIT,
             null,
+            Argument.EMPTY,
             echo,
             ONE_KEY,
             BIRTH_KEY,
@@ -75,7 +76,7 @@ public final class AuditCall {
       String text = new String(bytes, StandardCharsets.UTF_8);
       fields.add(fields.size() < FIELDS - 1 ? Brief.text(text) : text); // the mark is compared
     }
-    if (!fields.get(0).equals(new String(invocation.echo, StandardCharsets.UTF_8))) {
+    if (!fields.get(0).equals(new String(invocation.echo.getRaw(), StandardCharsets.UTF_8))) {
       return null;
     }
     return new NodeAudit(

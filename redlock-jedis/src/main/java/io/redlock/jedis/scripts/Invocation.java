@@ -21,27 +21,44 @@ public final class Invocation {
   /** Returns the request that this is the encoding of; null for an audit. */
   public final @Nullable NodeRequest request;
 
-  /** Returns the text that every reply to this invocation repeats. */
-  final byte[] echo;
+  /** Returns the value of the lock keys of its owner; empty for an audit. */
+  final Argument value;
+
+  /** Returns the text that every reply to this invocation repeats: of a request, its token. */
+  final Argument echo;
 
   /** Returns the arguments after the digest, without the guard. */
   final Argument[] arguments;
 
   /**
    * @param request the request that this is the encoding of; null for an audit
+   * @param value the value of the lock keys of its owner; empty for an audit
    * @param echo the argument that every reply repeats
    * @param arguments the arguments after the digest: number of keys, keys, others
    */
-  Invocation(Script script, @Nullable NodeRequest request, Argument echo, Argument... arguments) {
+  Invocation(
+      Script script,
+      @Nullable NodeRequest request,
+      Argument value,
+      Argument echo,
+      Argument... arguments) {
     this.script = script;
     this.request = request;
-    this.echo = echo.getRaw();
+    this.value = value;
+    this.echo = echo;
     this.arguments = arguments;
     int size = ROOM_BYTES;
     for (Argument each : arguments) {
       size += each.getRaw().length + 8;
     }
     this.bytes = size;
+  }
+
+  /** Returns true if it is by the same owner, at the same token. */
+  boolean isOfOwnerOf(NodeRequest other) {
+    return request != null
+        && request.token() == other.token()
+        && request.owner().equals(other.owner());
   }
 
   /** Returns the number of names; 0 for an audit. */

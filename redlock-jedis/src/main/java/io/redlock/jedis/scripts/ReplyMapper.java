@@ -94,7 +94,7 @@ public final class ReplyMapper {
       return null;
     }
     for (String word : invocation.script.answers) {
-      int end = endOf(word, text, invocation.echo);
+      int end = endOf(word, text, invocation.echo.getRaw());
       if (end == text.length) {
         return plain(word);
       } else if (end > 0) {

@@ -26,22 +26,17 @@ public final class RequestEncoder {
 
   /**
    * The last results by the ends of their tokens: a fan-out gives the same request to one lane
-   * after the other, and others go on beside it. Racy.
+   * after the other, a release follows a grant, and others go on beside it. Racy.
    */
   private final @Nullable Invocation[] last = new Invocation[64];
 
   /** The keys of the last names by the ends of their hashes: a release follows a grant. Racy. */
   private final @Nullable NameKeys[] lastNames = new NameKeys[256];
 
-  /** The last owners by the ends of their tokens: a release follows a grant. Racy. */
-  private final @Nullable Owner[] lastOwners = new Owner[64];
-
   /** The last ttl: most requests of a service have the same. Racy. */
   private @Nullable Ttl lastTtl;
 
   private record Ttl(long millis, Argument argument) {}
-
-  private record Owner(String id, long token, Argument valueWord, Argument tokenWord) {}
 
   /** The keys of a name, each made when a script first needs it. */
   private static final class NameKeys {
@@ -85,15 +80,17 @@ public final class RequestEncoder {
     int end = (int) (request.token() & last.length - 1);
     Invocation known = last[end];
     if (known == null || known.request != request) {
-      known = invocation(request);
+      known = invocation(request, known);
       last[end] = known;
     }
     return known;
   }
 
-  private Invocation invocation(NodeRequest request) {
+  private Invocation invocation(NodeRequest request, @Nullable Invocation before) {
     Script script = script(request);
-    Owner owner = owner(request);
+    Invocation earlier = before != null && before.isOfOwnerOf(request) ? before : null;
+    Argument value = earlier == null ? Argument.of(value(request)) : earlier.value;
+    Argument token = earlier == null ? Argument.of(request.token()) : earlier.echo;
     List<String> seen = request instanceof NodeRequest.Free free ? free.seen() : List.of();
     int keys = request.names().size() * script.keys.length + Math.min(1, script.guards);
     Argument[] words = new Argument[1 + keys + script.words.length + seen.size()];
@@ -109,12 +106,12 @@ public final class RequestEncoder {
       words[size++] = BIRTH;
     }
     for (String word : script.words) {
-      words[size++] = word(word, request, owner);
+      words[size++] = word(word, request, value, token);
     }
-    for (String value : seen) {
-      words[size++] = Argument.of(value);
+    for (String each : seen) {
+      words[size++] = Argument.of(each);
     }
-    return new Invocation(script, request, owner.tokenWord, words);
+    return new Invocation(script, request, value, token, words);
   }
 
   private static Script script(NodeRequest request) {
@@ -138,11 +135,11 @@ public final class RequestEncoder {
   }
 
   /** Returns what a request says in place of a word of its script. */
-  private Argument word(String word, NodeRequest request, Owner owner) {
+  private Argument word(String word, NodeRequest request, Argument value, Argument token) {
     return switch (word) {
-      case "value" -> owner.valueWord;
+      case "value" -> value;
       case "owner" -> Argument.of(request.owner());
-      case "token" -> owner.tokenWord;
+      case "token" -> token;
       case "ttl" -> ttl(request.ttlMillis());
       case "retention" -> retention;
       case "skew" -> skewMicros;
@@ -175,17 +172,10 @@ public final class RequestEncoder {
     return known;
   }
 
-  private Owner owner(NodeRequest request) {
-    int end = (int) (request.token() & lastOwners.length - 1);
-    Owner known = lastOwners[end];
-    if (known == null || known.token != request.token() || !known.id.equals(request.owner())) {
-      String id = request.owner();
-      long token = request.token();
-      String value = token == 0 ? id : HolderLabel.value(id, token); // a waiter has no token
-      known = new Owner(id, token, Argument.of(value), Argument.of(token));
-      lastOwners[end] = known;
-    }
-    return known;
+  private static String value(NodeRequest request) {
+    return request.token() == 0 // of a waiter
+        ? request.owner()
+        : HolderLabel.value(request.owner(), request.token());
   }
 
   private Argument ttl(long millis) {

@@ -89,6 +89,7 @@ class ReplyMapperTest {
             : new Invocation(
                 Script.valueOf(script.toUpperCase(Locale.ROOT).replace('-', '_')),
                 null,
+                Argument.EMPTY,
                 Argument.of(42));
     return ReplyMapper.reply(reply, invocation);
   }

@@ -34,7 +34,7 @@ class RequestEncoderTest {
   private void assertWords(String words, Script script, NodeRequest request) {
     Invocation invocation = encoder.encode(request);
     assertSame(script, invocation.script);
-    assertEquals("17", new String(invocation.echo, StandardCharsets.UTF_8));
+    assertEquals("17", new String(invocation.echo.getRaw(), StandardCharsets.UTF_8));
     List<String> bySha = words(new ScriptCommand().bySha(invocation, BIRTH));
     assertEquals(List.of(words.split(" ", -1)), bySha.subList(2, bySha.size()));
     assertEquals("EVALSHA", bySha.get(0));

@@ -25,7 +25,11 @@ class ScriptCommandTest {
 
   private static Invocation call(Script script, String... arguments) {
     return new Invocation(
-        script, null, TOKEN, Stream.of(arguments).map(Argument::of).toArray(Argument[]::new));
+        script,
+        null,
+        Argument.EMPTY,
+        TOKEN,
+        Stream.of(arguments).map(Argument::of).toArray(Argument[]::new));
   }
 
   private static String text(Rawable word) {
