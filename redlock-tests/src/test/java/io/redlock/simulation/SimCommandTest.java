@@ -11,7 +11,6 @@ import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.Served;
 import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.AuditCall;
-import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RandomRequests;
 import io.redlock.jedis.scripts.ReplyMapper;
@@ -44,7 +43,7 @@ class SimCommandTest {
   private static final int REQUESTS = 20_000;
   private static final long SKEW_MICROS = 20_000;
   private static final RequestEncoder ENCODER = new RequestEncoder(600_000, SKEW_MICROS);
-  private static final Guard GUARD = new Guard(Argument.of("the mark"), Argument.of("|3|"));
+  private static final List<Argument> GUARD = List.of(Argument.of("the mark"), Argument.of("|3|"));
   private static final List<String> NAME = List.of("r0");
   private static final long TOKEN = 1_700_000_000_000_123L;
   private static final NodeRequest GRANT = new Grant(NAME, "o", TOKEN, 300);
@@ -165,7 +164,8 @@ class SimCommandTest {
     BirthMark mark =
         new BirthMark("run", "repl", BirthMark.NOW, false, true, 0, Served.of("k7f2"), sets, terms);
     Invocation invocation = AuditCall.invocation(41, new Refresh("seen", 7, mark, 6));
-    SimCommand command = SimCommand.of(new ScriptCommand().byText(invocation, Guard.NONE));
+    SimCommand command =
+        SimCommand.of(new ScriptCommand().byText(invocation, ScriptCommand.NO_GUARD));
     assertTrue(command.isAudit());
     assertEquals(
         List.of(BirthMark.KEY, "41", "seen", mark.head(), "+6", mark.tail(), "7"),

@@ -11,7 +11,6 @@ import io.redlock.jedis.membership.TermsChange;
 import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.membership.Waiver;
 import io.redlock.jedis.scripts.AuditCall;
-import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.simulation.SimClient.Masters;
@@ -272,7 +271,8 @@ final class SimOperator {
     public @Nullable NodeAudit audit(@Nullable Refresh refresh) {
       Invocation call = AuditCall.invocation(++audits, refresh);
       return AuditCall.parse(
-          server.asked(SimCommand.of(new ScriptCommand().byText(call, Guard.NONE))), call);
+          server.asked(SimCommand.of(new ScriptCommand().byText(call, ScriptCommand.NO_GUARD))),
+          call);
     }
 
     @Override

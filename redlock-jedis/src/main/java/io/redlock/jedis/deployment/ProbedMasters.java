@@ -8,7 +8,6 @@ import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.NodeAudit.Refresh;
 import io.redlock.jedis.membership.Operation.Question;
 import io.redlock.jedis.scripts.AuditCall;
-import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.ScriptCommand;
@@ -189,7 +188,7 @@ final class ProbedMasters implements ChangedMasters {
   private boolean execute(Connection connection, List<NodeRequest> requests) {
     for (NodeRequest request : requests) {
       Invocation call = encoder.encode(request);
-      connection.sendCommand(new ScriptCommand().byText(call, Guard.NONE));
+      connection.sendCommand(new ScriptCommand().byText(call, ScriptCommand.NO_GUARD));
       String floor = RequestEncoder.FLOOR_PREFIX + request.names().get(0);
       connection.sendCommand(Protocol.Command.DEL, floor); // M5: else readers could be below
     }

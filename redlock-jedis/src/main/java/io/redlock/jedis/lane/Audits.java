@@ -6,10 +6,11 @@ import io.redlock.jedis.membership.NodeTrust;
 import io.redlock.jedis.membership.Verdict;
 import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.AuditCall;
-import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.ReplyMapper;
+import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Ticker;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -47,7 +48,7 @@ final class Audits {
   private long sentNanos; // the last that succeeded
   private long succeededNanos; // or later, by the pauses of this process
   private Verdict verdict = Verdict.refused("not audited");
-  private Guard guard = Guard.NONE;
+  private List<Argument> guard = ScriptCommand.NO_GUARD;
 
   /**
    * @param resets takes the reason when the node may have lost earlier grants
@@ -72,7 +73,8 @@ final class Audits {
     return verdict.stand() == Verdict.Stand.VOTES;
   }
 
-  Guard guard() {
+  /** Returns the guard of this node: {@link ScriptCommand}. */
+  List<Argument> guard() {
     return guard;
   }
 
@@ -140,7 +142,7 @@ final class Audits {
       return Answer.TRANSIENT_ERROR;
     }
     verdict = made;
-    guard = new Guard(Argument.of(made.birth()), Argument.of(trust.served()));
+    guard = List.of(Argument.of(made.birth()), Argument.of(trust.served()));
     sentNanos = audit.sinceNanos;
     succeededNanos = nowNanos;
     return Answer.VERDICT;

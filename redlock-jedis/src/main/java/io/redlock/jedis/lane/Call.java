@@ -2,12 +2,13 @@ package io.redlock.jedis.lane;
 
 import static io.redlock.jedis.lane.LaneSettings.LOG;
 
-import io.redlock.jedis.scripts.Guard;
+import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.spi.LockNode.ReplyHandler;
 import io.redlock.spi.NodeReply;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
@@ -89,7 +90,7 @@ class Call {
    * @param reused the command to reuse
    * @param guard for scripts that compare birth marks
    */
-  CommandArguments command(ScriptCommand reused, Guard guard) {
+  CommandArguments command(ScriptCommand reused, List<Argument> guard) {
     return byText ? reused.byText(invocation(), guard) : reused.bySha(invocation(), guard);
   }
 

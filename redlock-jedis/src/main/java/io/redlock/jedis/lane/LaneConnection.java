@@ -1,7 +1,7 @@
 package io.redlock.jedis.lane;
 
 import io.redlock.jedis.membership.NodeTrust;
-import io.redlock.jedis.scripts.Guard;
+import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.scripts.ScriptCommand;
@@ -55,7 +55,7 @@ final class LaneConnection {
     final List<Call> calls = new ArrayList<>();
     private volatile boolean isWritten = true; // set by the thread that got it
     private final ScriptCommand reused = new ScriptCommand();
-    private Guard guard = Guard.NONE;
+    private List<Argument> guard = ScriptCommand.NO_GUARD;
 
     private Batch(Wire wire) {
       this.wire = wire;

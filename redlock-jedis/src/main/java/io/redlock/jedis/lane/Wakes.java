@@ -2,7 +2,7 @@ package io.redlock.jedis.lane;
 
 import static io.redlock.jedis.lane.LaneSettings.LOG;
 
-import io.redlock.jedis.scripts.Guard;
+import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.spi.LockNode;
@@ -53,7 +53,7 @@ final class Wakes {
     }
 
     @Override
-    CommandArguments command(ScriptCommand reused, Guard guard) {
+    CommandArguments command(ScriptCommand reused, List<Argument> guard) {
       return command;
     }
   }

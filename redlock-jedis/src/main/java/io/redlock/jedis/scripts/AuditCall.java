@@ -54,7 +54,7 @@ public final class AuditCall {
    *     another call
    */
   public static NodeAudit over(Connection connection, Invocation invocation) {
-    connection.sendCommand(new ScriptCommand().byText(invocation, Guard.NONE));
+    connection.sendCommand(new ScriptCommand().byText(invocation, ScriptCommand.NO_GUARD));
     Object reply = connection.getOne();
     NodeAudit audit = parse(reply, invocation);
     if (audit == null) {

@@ -1,6 +1,7 @@
 package io.redlock.jedis.scripts;
 
 import java.util.Iterator;
+import java.util.List;
 import java.util.NoSuchElementException;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol;
@@ -9,17 +10,22 @@ import redis.clients.jedis.commands.ProtocolCommand;
 
 /**
  * The command that calls a script: a view of the words that all nodes share, and of one node's
- * guard. Reusable: each call of {@link #bySha} or {@link #byText} replaces what it says. Not
- * thread-safe.
+ * guard, which a guarded script compares with the birth mark of the node: the beginning of the mark
+ * that this must have to lock a name, and the part without which it locks and extends nothing; each
+ * empty if it does not matter. Reusable: each call of {@link #bySha} or {@link #byText} replaces
+ * what it says. Not thread-safe.
  */
 public final class ScriptCommand extends CommandArguments implements Iterator<Rawable> {
+
+  /** The guard of a client that does not respect birth marks. */
+  public static final List<Argument> NO_GUARD = List.of(Argument.EMPTY, Argument.EMPTY);
 
   private static final int FIRST_ARGUMENT = 2;
 
   private Protocol.Command name = Protocol.Command.EVALSHA;
   private Argument script = Argument.EMPTY;
   private Argument[] arguments = {};
-  private Guard guard = Guard.NONE;
+  private List<Argument> guard = NO_GUARD;
   private int guards;
   private int next;
 
@@ -29,16 +35,17 @@ public final class ScriptCommand extends CommandArguments implements Iterator<Ra
   }
 
   /** Says a call that names the script by its digest. Returns this command. */
-  public ScriptCommand bySha(Invocation call, Guard with) {
+  public ScriptCommand bySha(Invocation call, List<Argument> with) {
     return say(Protocol.Command.EVALSHA, call.script.sha, call, with);
   }
 
   /** Says a call that carries the script itself. Returns this command. */
-  public ScriptCommand byText(Invocation call, Guard with) {
+  public ScriptCommand byText(Invocation call, List<Argument> with) {
     return say(Protocol.Command.EVAL, call.script.text, call, with);
   }
 
-  private ScriptCommand say(Protocol.Command how, Argument what, Invocation call, Guard with) {
+  private ScriptCommand say(
+      Protocol.Command how, Argument what, Invocation call, List<Argument> with) {
     name = how;
     script = what;
     arguments = call.arguments;
@@ -66,7 +73,7 @@ public final class ScriptCommand extends CommandArguments implements Iterator<Ra
     if (argument < arguments.length) {
       return arguments[argument];
     }
-    return argument == arguments.length ? guard.birth() : guard.served();
+    return guard.get(argument - arguments.length);
   }
 
   /** Returns the words from the first on: this command itself, for one pass at a time. */

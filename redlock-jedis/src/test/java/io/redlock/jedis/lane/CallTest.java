@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.AuditCall;
-import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.ScriptCommand;
@@ -78,7 +77,7 @@ class CallTest {
   void commandNamesItsScriptOrCarriesIt() {
     Call call = call(grant);
     ScriptCommand reused = new ScriptCommand();
-    Guard guard = new Guard(Argument.of("birth"), Argument.of("|3|"));
+    List<Argument> guard = List.of(Argument.of("birth"), Argument.of("|3|"));
     List<String> bySha = TestNode.words(call.command(reused, guard));
     assertEquals("EVALSHA", bySha.get(0));
     assertEquals(List.of("birth", "|3|"), bySha.subList(bySha.size() - 2, bySha.size()));

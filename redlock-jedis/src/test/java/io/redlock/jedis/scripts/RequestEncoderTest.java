@@ -26,7 +26,7 @@ import redis.clients.jedis.args.Rawable;
 /** The words that a master is told. */
 class RequestEncoderTest {
 
-  private static final Guard BIRTH = new Guard(Argument.of("birth"), Argument.of("|3|"));
+  private static final List<Argument> BIRTH = List.of(Argument.of("birth"), Argument.of("|3|"));
   private static final Ticket TICKET = new Ticket("client", 7, 8, 9, false);
 
   private final RequestEncoder encoder = new RequestEncoder(600_000, 2_000_000);

@@ -18,7 +18,7 @@ import redis.clients.jedis.args.Rawable;
 /** The command that a connection uses for one script call after the other. */
 class ScriptCommandTest {
 
-  private static final Guard GUARD = new Guard(Argument.of("birth"), Argument.of("|3|"));
+  private static final List<Argument> GUARD = List.of(Argument.of("birth"), Argument.of("|3|"));
   private static final Argument TOKEN = Argument.of("17");
 
   private final ScriptCommand command = new ScriptCommand();

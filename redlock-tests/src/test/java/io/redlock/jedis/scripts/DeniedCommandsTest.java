@@ -297,7 +297,7 @@ class DeniedCommandsTest {
 
   private static NodeReply send(Connection connection, NodeRequest request) {
     Invocation invocation = ENCODER.encode(request);
-    connection.sendCommand(new ScriptCommand().byText(invocation, Guard.NONE));
+    connection.sendCommand(new ScriptCommand().byText(invocation, ScriptCommand.NO_GUARD));
     try {
       NodeReply reply = ReplyMapper.reply(connection.getOne(), invocation);
       return reply == null ? NodeReply.unknown("out of step") : reply;
@@ -316,7 +316,7 @@ class DeniedCommandsTest {
     BirthMark mark =
         new BirthMark("run", "repl", BirthMark.NOW, false, true, 0, Served.of("k7f2"), sets, terms);
     Invocation audit = AuditCall.invocation(1, new Refresh("", nowMicros(), mark, 0));
-    user.sendCommand(new ScriptCommand().byText(audit, Guard.NONE));
+    user.sendCommand(new ScriptCommand().byText(audit, ScriptCommand.NO_GUARD));
     try {
       assertTrue(AuditCall.parse(user.getOne(), audit) != null);
     } catch (JedisDataException e) {

@@ -203,7 +203,7 @@ final class ModelComparison {
       boolean isServed = !isForServed || random.percent(90);
       boolean isGuarded = !isServed || !birth.isEmpty(); // an unguarded client names neither
       String served = !isServed ? "|m3|" : isGuarded ? "|k7>m3|" : "";
-      Guard guard = new Guard(Argument.of(birth), Argument.of(served));
+      List<Argument> guard = List.of(Argument.of(birth), Argument.of(served));
       connection.sendCommand(new ScriptCommand().bySha(invocation, guard));
       batch.add(new Sent(request, invocation, isServed, knowsBirth));
     }

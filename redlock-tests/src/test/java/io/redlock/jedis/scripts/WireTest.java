@@ -88,7 +88,7 @@ class WireTest {
     List<String> words = new ArrayList<>();
     for (Rawable word :
         new ScriptCommand()
-            .bySha(invocation, new Guard(Argument.of("BIRTH"), Argument.of("SERVED")))) {
+            .bySha(invocation, List.of(Argument.of("BIRTH"), Argument.of("SERVED")))) {
       String text = text(word);
       words.add(text.isEmpty() ? "''" : text);
     }

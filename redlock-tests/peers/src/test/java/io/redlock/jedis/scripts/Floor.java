@@ -29,7 +29,7 @@ public final class Floor implements AutoCloseable {
   private static final AtomicLong RESOURCES = new AtomicLong();
 
   private final List<Connection> connections;
-  private final List<Guard> guards = new ArrayList<>();
+  private final List<List<Argument>> guards = new ArrayList<>();
   private final List<List<String>> resources = new ArrayList<>();
   private final ScriptCommand command = new ScriptCommand();
   private final RequestEncoder encoder = new RequestEncoder(RETENTION_MILLIS, SKEW_MICROS);
@@ -42,7 +42,7 @@ public final class Floor implements AutoCloseable {
     connections = Stream.of(addresses).map(Floor::connect).toList();
     for (Connection connection : connections) {
       connection.sendCommand(Protocol.Command.GET, BirthMark.KEY);
-      guards.add(new Guard(Argument.of(connection.getBulkReply()), Argument.EMPTY));
+      guards.add(List.of(Argument.of(connection.getBulkReply()), Argument.EMPTY));
     }
     for (int i = 0; i < batch; i++) {
       resources.add(List.of("floor/" + RESOURCES.incrementAndGet()));
