@@ -229,7 +229,7 @@ abstract class Asker extends Agenda.Item {
           NodeReply reply = replies[node];
           long nanos = reply == null ? decidedNanos - startNanos : tookNanos[node];
           String name = context.nodes.get(node).name();
-          votes[node] = ReplyText.vote(name, reply, Duration.ofNanos(nanos), isTimedOut);
+          votes[node] = VoteOfNode.of(name, reply, Duration.ofNanos(nanos), isTimedOut);
         }
         return context.votes(List.of(votes));
       }

@@ -1,5 +1,7 @@
 package io.redlock.driver;
 
+import static io.redlock.driver.VoteOfNode.held;
+
 import io.redlock.Inspection;
 import io.redlock.Inspection.Answer;
 import io.redlock.Votes.NodeVote;
@@ -8,38 +10,16 @@ import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
 import io.redlock.spi.StatusOfNode;
-import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The class of each node's answer, and its text for operators. */
+/** The answers of nodes to operators: who holds a name, and whether it was set free. */
 final class ReplyText {
 
   private ReplyText() {}
-
-  static NodeVote vote(String node, @Nullable NodeReply reply, Duration took, boolean timedOut) {
-    if (reply == null) {
-      Vote vote = timedOut ? Vote.UNKNOWN : Vote.NOT_AWAITED;
-      String detail = timedOut ? "no answer in " + Brief.duration(took) : "not awaited";
-      return new VoteOfNode(node, vote, detail, took, Optional.empty(), Optional.empty());
-    }
-    NodeReply.Kind kind = reply.kind();
-    long millis = reply.remainingMillis();
-    return new VoteOfNode(
-        node,
-        classed(kind),
-        detail(reply),
-        took,
-        millis < 0 || kind == NodeReply.Kind.WAIT
-            ? Optional.empty()
-            : Optional.of(Duration.ofMillis(millis)),
-        kind == NodeReply.Kind.HELD || kind == NodeReply.Kind.RELEASED
-            ? StatusOfNode.ifAny(reply.detail())
-            : Optional.empty());
-  }
 
   /**
    * Returns the answer to an operator that sets a resource free.
@@ -48,13 +28,13 @@ final class ReplyText {
    */
   static NodeVote freeing(Poll.Answer answer, @Nullable NodeReply inspection) {
     NodeReply reply = answer.reply();
-    NodeVote vote = vote(answer.node(), reply, answer.took(), true);
+    NodeVote vote = VoteOfNode.of(answer.node(), reply, answer.took(), true);
     if (reply == null) {
       return vote;
     }
     String detail =
         switch (reply.kind()) {
-          case RELEASED -> freed(reply);
+          case RELEASED -> (freedBy(reply).isEmpty() ? "set free, " : "") + held(reply);
           case NOT_HELD -> "nobody holds it";
           case HELD -> held(reply) + (reply.counter() == 0 ? "" : ", at token " + reply.counter());
           default -> "";
@@ -87,10 +67,6 @@ final class ReplyText {
     return HolderLabel.tellsFreed(reply.detail()) ? reply.detail() : "";
   }
 
-  private static String freed(NodeReply reply) {
-    return HolderLabel.tellsFreed(reply.detail()) ? held(reply) : "set free, " + held(reply);
-  }
-
   static Inspection.Node inspected(Poll.Answer answered) {
     NodeReply reply = answered.reply();
     NodeReport known = reply == null ? null : reply.report();
@@ -103,7 +79,7 @@ final class ReplyText {
     String what =
         owner.map(id -> held(report.remainingMillis(), who(id, report.reading()))).orElse("free");
     Answer answer = doubtful ? Answer.DOUBTFUL : owner.isPresent() ? Answer.HELD : Answer.FREE;
-    String why = reply == null ? "no answer in " + Brief.duration(answered.took()) : detail(reply);
+    String why = reply == null ? VoteOfNode.noAnswer(answered.took()) : VoteOfNode.detail(reply);
     return new InspectedNode(
         answered.node(),
         known == null ? Answer.NONE : answer,
@@ -138,64 +114,5 @@ final class ReplyText {
           : "another Redlock client, or another version of this one";
     }
     return HolderLabel.of(owner);
-  }
-
-  private static Vote classed(NodeReply.Kind kind) {
-    return switch (kind) {
-      case GRANTED, EXTENDED, JOINED, RELEASED -> Vote.YES;
-      case HELD, WAIT, STALE -> Vote.REFUSED;
-      case ABSTAIN, CLOCK, NOT_HELD, OUT_OF_MEMORY -> Vote.UNABLE;
-      case UNKNOWN -> Vote.UNKNOWN;
-      case UNREACHABLE -> Vote.UNREACHABLE;
-      case MISCONFIGURED, DENIED -> Vote.MISCONFIGURED;
-    };
-  }
-
-  private static String detail(NodeReply reply) {
-    return switch (reply.kind()) {
-      case GRANTED -> "granted";
-      case EXTENDED -> "extended";
-      case JOINED -> "joined";
-      case RELEASED -> "released";
-      case HELD -> held(reply);
-      case WAIT -> "others are first in the queue";
-      case STALE -> "has seen a higher token: " + reply.counter();
-      case ABSTAIN -> abstains(reply);
-      case CLOCK -> or(reply, "clock too far off");
-      case NOT_HELD -> or(reply, "does not hold it");
-      case OUT_OF_MEMORY -> or(reply, "out of memory");
-      case UNKNOWN -> or(reply, "answer lost");
-      case UNREACHABLE -> or(reply, "unreachable");
-      case MISCONFIGURED, DENIED -> or(reply, "misconfigured");
-    };
-  }
-
-  private static String held(NodeReply reply) {
-    return held(reply.remainingMillis(), reply.detail());
-  }
-
-  private static String held(long remainingMillis, String holder) {
-    String until =
-        remainingMillis < 0
-            ? "held without limit"
-            : "held for " + Brief.duration(Duration.ofMillis(remainingMillis)) + " more";
-    if (HolderLabel.tellsFreed(holder)) {
-      return holder + ", " + until;
-    }
-    return holder.isEmpty() ? until : until + " by " + holder;
-  }
-
-  private static String abstains(NodeReply reply) {
-    String why = or(reply, "lost its data");
-    return reply.remainingMillis() < 0
-        ? "abstains: " + why
-        : "abstains "
-            + Brief.duration(Duration.ofMillis(reply.remainingMillis()))
-            + " more: "
-            + why;
-  }
-
-  private static String or(NodeReply reply, String otherwise) {
-    return reply.detail().isEmpty() ? otherwise : reply.detail();
   }
 }

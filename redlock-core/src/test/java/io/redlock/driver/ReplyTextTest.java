@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ReplyTextTest {
 
   private static NodeVote vote(String node, NodeReply reply, long micros) {
-    return ReplyText.vote(node, reply, Duration.ofNanos(micros * 1_000), false);
+    return VoteOfNode.of(node, reply, Duration.ofNanos(micros * 1_000), false);
   }
 
   @ParameterizedTest
@@ -67,9 +67,8 @@ class ReplyTextTest {
     assertTold("a abstains: lost its data", NodeReply.abstain(-1, ""));
     assertEquals("a granted 1ms", vote("a", NodeReply.GRANTED, 1_100).toString());
     assertEquals(
-        "d no answer in 50ms", ReplyText.vote("d", null, Duration.ofMillis(50), true).toString());
-    assertEquals(
-        "a not awaited", ReplyText.vote("a", null, Duration.ofMillis(1), false).toString());
+        "d no answer in 50ms", VoteOfNode.of("d", null, Duration.ofMillis(50), true).toString());
+    assertEquals("a not awaited", VoteOfNode.of("a", null, Duration.ofMillis(1), false).toString());
   }
 
   private static void assertTold(String words, NodeReply reply) {
@@ -140,8 +139,8 @@ class ReplyTextTest {
 
   @Test
   void nodeThatDoesNotAnswerHasNoVote() {
-    assertEquals(Vote.UNKNOWN, ReplyText.vote("a", null, Duration.ZERO, true).vote());
-    assertEquals(Vote.NOT_AWAITED, ReplyText.vote("a", null, Duration.ZERO, false).vote());
+    assertEquals(Vote.UNKNOWN, VoteOfNode.of("a", null, Duration.ZERO, true).vote());
+    assertEquals(Vote.NOT_AWAITED, VoteOfNode.of("a", null, Duration.ZERO, false).vote());
   }
 
   @ParameterizedTest
