@@ -516,13 +516,13 @@ final class AcquireCall extends LocalQueue.Waiter {
       if (attempted == null) {
         return null;
       }
-      Log.LOG.debug("{}: {}", owner, decision.outcome());
       if (decision.outcome() == Outcome.HELD) {
         HeldLease lease = lease(attempted);
         lease.enter();
         AcquireResult acquired = AcquireResult.acquired(lease, votes());
         return () -> ends(acquired);
       }
+      Log.LOG.debug("{}: {}", owner, decision.outcome());
       FailedAttempt failed = new FailedAttempt(decision.outcome(), attempted, votes());
       return () -> failed(failed);
     }
