@@ -483,7 +483,7 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   /** Adds the round that has begun, unless the attempt was ended since. */
   private void propose(Owner next, long startNanos, long endNanos) {
-    long micros = context.clock.micros();
+    long micros = request.isShared() ? context.clock.micros() : 0; // S4
     synchronized (next) {
       if (next.tenure.round() > 0) {
         QueuePlace own = next.place;

@@ -144,7 +144,7 @@ public final class Tenure {
   /**
    * Returns the grant of the round under way.
    *
-   * @param sentMicros the time, by the nodes' median clock
+   * @param sentMicros of a reader: the time, by the nodes' median clock
    */
   public NodeRequest.Grant grant(
       List<String> names, String owner, @Nullable Ticket ticket, long sentMicros) {
