@@ -130,7 +130,7 @@ record Settings(
       return List.of(
           "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
     }
-    return Setting.reserved("key", name).map(List::of).orElse(List.of());
+    return name.startsWith(Setting.RESERVED) ? List.of(Setting.reserved("key", name)) : List.of();
   }
 
   private static boolean isEncodable(String name) {

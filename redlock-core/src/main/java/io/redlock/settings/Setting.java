@@ -113,7 +113,10 @@ public record Setting<T>(
               "key-prefix",
               "empty",
               "the prefix of every lock key",
-              prefix -> reserved("keyPrefix", prefix))
+              prefix ->
+                  prefix.startsWith(RESERVED)
+                      ? Optional.of(reserved("keyPrefix", prefix))
+                      : Optional.empty())
           .shared();
 
   /** The time that a node's clock may gain on the client's in a second. */
@@ -233,12 +236,10 @@ public record Setting<T>(
         name, Duration.class, Optional.ofNullable(byDefault), defaultText, meaning, check, false);
   }
 
-  /** Returns why a key, or a prefix of keys, is refused; empty if the library has no use for it. */
-  public static Optional<String> reserved(String what, String key) {
+  /** Returns why a key, or a prefix of keys, that begins like those of the library is refused. */
+  public static String reserved(String what, String key) {
     String why = " begins with " + RESERVED + ", which is reserved: choose another";
-    return key.startsWith(RESERVED)
-        ? Optional.of(what + " " + Brief.text(key) + why)
-        : Optional.empty();
+    return what + " " + Brief.text(key) + why;
   }
 
   private Setting<T> shared() {

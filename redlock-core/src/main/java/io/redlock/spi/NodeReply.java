@@ -35,7 +35,7 @@ public record NodeReply(
 
   /** Makes the detail printable: one line without control characters, of bounded length. */
   public NodeReply {
-    detail = Brief.text(detail);
+    detail = detail.isEmpty() ? detail : Brief.text(detail); // mostly there is none
   }
 
   /** The lock was granted. */
