@@ -173,7 +173,8 @@ public final class Tenure {
           Purpose.RENEWED, Objects.requireNonNull(renewal).terms(), nowNanos, nowWallMicros);
     }
     long leftNanos = Objects.requireNonNull(deadline).remainingNanos(nowNanos, nowWallMicros);
-    return next(Purpose.CONFIRMED, rules.confirming(leftNanos), nowNanos, nowWallMicros);
+    LeaseTerms terms = rules.surroundings.termsFor().apply(leftNanos);
+    return next(Purpose.CONFIRMED, terms, nowNanos, nowWallMicros); // E10
   }
 
   /** Returns an extend with this purpose, which has not begun. The clocks were read before. */

@@ -30,7 +30,7 @@ public class TenureRules {
   private static final long FIRST_REPEAT_NANOS = 10_000_000;
   private static final long MARGIN_NANOS = 1_000_000_000;
 
-  private final Surroundings surroundings;
+  final Surroundings surroundings;
 
   /** Creates the rules of clients for which these facts hold. */
   public TenureRules(Surroundings surroundings) {
@@ -102,11 +102,6 @@ public class TenureRules {
   /** Returns the nodes to release on, given those that have not answered. */
   protected int releaseSet(Footprint footprint, int unanswered) {
     return footprint.releaseSet(unanswered); // R5
-  }
-
-  /** Returns the terms of an extend that only finds out whether a quorum holds the lease. */
-  protected LeaseTerms confirming(long validNanos) {
-    return surroundings.termsFor().apply(validNanos); // E10
   }
 
   /** Returns the pause before the next extend that confirms, after so many. */
