@@ -38,7 +38,7 @@ final class AcquireCall extends LocalQueue.Waiter {
   private final ServiceContext context;
   private final Listeners listeners;
   private final long maxWaitNanos;
-  private final CompletableFuture<AcquireResult> result = new CompletableFuture<>();
+  final CompletableFuture<AcquireResult> result = new CompletableFuture<>();
   private volatile @Nullable QueuePlace place; // null unless the request is fair and has started
   private volatile @Nullable AcquireResult taken; // written under this; what its caller gets
   private final @Nullable NameChoice choice; // guarded by this; null if it wants all names
@@ -78,11 +78,6 @@ final class AcquireCall extends LocalQueue.Waiter {
                 2 * context.settings.nodeTimeoutNanos())
             : null;
     this.state = CallState.begin(request);
-  }
-
-  /** Returns the result to come, also before the start. */
-  CompletableFuture<AcquireResult> result() {
-    return result;
   }
 
   /** Starts the call. Draws its ids here, on the caller's thread: their source may block. */

@@ -118,7 +118,7 @@ record CallState(
       // tickets from those nodes that granted expire.
       long ticketNanos = isBehind ? Long.MAX_VALUE : Settings.saturatedNanos(request.ttl());
       long keptNanos = Math.min(QueuePlace.LIFE_NANOS, ticketNanos);
-      longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(keptNanos));
+      longestNanos = Math.min(longestNanos, keptNanos / 3);
       longestNanos = wokenBy == 0 ? longestNanos : Math.min(longestNanos, WAKE_PATIENCE_NANOS);
       if (isBehind) { // it will be woken; until then it only keeps its tickets alive
         return with(Phase.PAUSES, Math.min(longestNanos, leftNanos));

@@ -31,13 +31,13 @@ final class FairWaiters {
     String known = Objects.requireNonNull(client.get());
     QueuePlace place = new QueuePlace(known, numbers.incrementAndGet(), waits, isShared); // Q8
     if (waits) {
-      waiting.put(place.number(), call);
+      waiting.put(place.number, call);
     }
     return place;
   }
 
   void leave(QueuePlace place) {
-    waiting.remove(place.number());
+    waiting.remove(place.number);
   }
 
   /** Passes on that a waiter is first in a node's queue of a free name. */

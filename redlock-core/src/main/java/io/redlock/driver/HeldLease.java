@@ -108,7 +108,7 @@ final class HeldLease extends Owner.Held {
   /** Returns the leases that have not ended, in the order in which they were acquired. */
   static List<HeldLease> all(ServiceContext context) {
     return context.agenda.items(Owner.class).stream()
-        .map(owner -> (HeldLease) owner.held())
+        .map(owner -> (HeldLease) owner.lease)
         .filter(lease -> lease != null && lease.ending() == null)
         .sorted((one, other) -> Long.compare(one.startNanos - other.startNanos, 0))
         .toList();
@@ -239,7 +239,7 @@ final class HeldLease extends Owner.Held {
       if (isOffered) {
         owner.release(this, false); // unless it was passed on
       }
-      if (owner.held() != this) {
+      if (owner.lease != this) {
         released.complete(ReleaseResult.RELEASED); // P7
       } else if (queue != null) {
         if (holdsUp) {

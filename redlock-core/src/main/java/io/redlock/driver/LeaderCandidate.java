@@ -93,7 +93,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
 
   private void call() {
     AcquireCall next = calls.apply(request);
-    next.result().whenComplete((result, failure) -> drain());
+    next.result.whenComplete((result, failure) -> drain());
     boolean starts;
     synchronized (this) {
       starts = !closed;
@@ -108,7 +108,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   private void called(AcquireCall done) {
     Throwable failure = null;
     try {
-      AcquireResult taken = done.take(done.result().join());
+      AcquireResult taken = done.take(done.result.join());
       if (taken.lease().isPresent()) {
         lead((HeldLease) taken.lease().get());
         return;
@@ -171,7 +171,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
       AcquireCall last = call;
       due =
           switch (phase) {
-            case CALLS -> last != null && last.result().isDone() ? () -> called(last) : null;
+            case CALLS -> last != null && last.result.isDone() ? () -> called(last) : null;
             case STOPS -> isTime ? this::warn : null;
             case ENDS -> released == null ? this::release : released.isDone() ? this::end : null;
             case PAUSES -> isTime ? this::callAgain : null;

@@ -57,7 +57,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   final @Nullable QueuePlace place;
 
   // Guarded by this, as what follows.
-  private volatile @Nullable Held lease; // written under this; the last to which it was passed
+  volatile @Nullable Held lease; // written under this; the last to which it was passed
   private boolean isReporting;
   private int resets; // nodes that were reset since it entered, as bits
 
@@ -183,10 +183,6 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
     return true;
   }
 
-  @Nullable Held held() {
-    return lease;
-  }
-
   /** Returns the time until its lease is lost, if it is not extended; 0 or less if it is now. */
   long remainingNanos() {
     Deadline lost = tenure.lossTime();
@@ -207,7 +203,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
   /** Reports the end of its lease; done again if that throws. */
   @Override
   public void run() {
-    Held ended = Objects.requireNonNull(held());
+    Held ended = Objects.requireNonNull(lease);
     boolean isDone = false;
     try {
       ended.reportEnd();
@@ -482,7 +478,7 @@ final class Owner extends Asker implements LockNode.ReplyHandler, Runnable {
 
   /** Tells the holder of the lease the result of its release, once that is known or has no time. */
   private void tell(ReleaseRound round) {
-    Held held = held();
+    Held held = lease;
     if (held != null && (round.isSettled() || round.isOverdue())) {
       held.released.complete(round.known());
     }

@@ -16,7 +16,7 @@ final class QueuePlace {
   static final long LIFE_NANOS = LIFE_MILLIS * 1_000_000; // a holder's: that of its key at most
 
   private final String client;
-  private final long number;
+  final long number;
   private final long lifeMillis; // 0 if the call leaves none, and only respects those of others
   private final boolean isShared;
   private @Nullable Ticket first; // guarded by this; null before the first attempt
@@ -32,15 +32,6 @@ final class QueuePlace {
   /** Returns the same place for an attempt that leaves no ticket. */
   QueuePlace passing() {
     return new QueuePlace(client, number, false, isShared);
-  }
-
-  long number() {
-    return number;
-  }
-
-  /** Returns how soon the caller of tickets with this life must ask again to keep them. */
-  static long refreshNanos(long lifeNanos) {
-    return lifeNanos / 3;
   }
 
   /** Returns the ticket for an attempt that proposes this token. */

@@ -128,7 +128,7 @@ final class QuorumRedlock implements Redlock {
       return CompletableFuture.failedFuture(AcquireCall.closed());
     }
     AcquireCall loop = call(request);
-    CompletableFuture<AcquireResult> future = context.callbacks.pass(loop.result(), loop::take);
+    CompletableFuture<AcquireResult> future = context.callbacks.pass(loop.result, loop::take);
     future.whenComplete(
         (result, failure) -> {
           if (!loop.yielded(result)) {

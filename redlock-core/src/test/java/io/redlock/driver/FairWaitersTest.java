@@ -31,8 +31,8 @@ class FairWaitersTest {
   void eachCallHasItsNumberAndAllTheSameClient() {
     QueuePlace first = enter("first", true);
     QueuePlace second = enter("second", false);
-    assertEquals(1, first.number());
-    assertEquals(2, second.number());
+    assertEquals(1, first.number);
+    assertEquals(2, second.number);
     assertEquals("client-0", first.ticket(9).client());
     assertEquals("client-0", second.ticket(9).client());
     assertEquals(List.of("client-0"), drawn);

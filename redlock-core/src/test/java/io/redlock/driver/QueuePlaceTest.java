@@ -31,7 +31,7 @@ class QueuePlaceTest {
   void ticketKeepsTheNumberAndTheTokenOfTheFirstAttempt() {
     assertEquals(new Ticket("client", 7, 100, 3_000, false), place.ticket(100));
     assertEquals(new Ticket("client", 7, 100, 3_000, false), place.ticket(200));
-    assertEquals(7, place.number());
+    assertEquals(7, place.number);
   }
 
   @Test
@@ -66,12 +66,6 @@ class QueuePlaceTest {
     place.removeTickets(List.of(), NAMES, 0);
     place.restart();
     assertEquals(300, place.ticket(300).micros());
-  }
-
-  @Test
-  void ticketsAreAskedForAgainThreeTimesInTheirLife() {
-    assertEquals(1_000_000_000, QueuePlace.refreshNanos(QueuePlace.LIFE_NANOS));
-    assertEquals(33, QueuePlace.refreshNanos(100));
   }
 
   @Test
