@@ -19,6 +19,7 @@ import io.redlock.jedis.membership.TrustRules;
 import io.redlock.jedis.membership.Waiver;
 import io.redlock.settings.Setting;
 import io.redlock.settings.SettingValues;
+import io.redlock.settings.SettingsParser;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
@@ -99,7 +100,7 @@ public final class DeploymentSettings {
   /** Reads settings as text; what cannot be parsed is reported with all other faults. */
   public DeploymentSettings configure(Map<?, ?> settings) {
     Objects.requireNonNull(settings, "settings is null: give a map, for example System.getenv()");
-    misread.addAll(SettingsParser.apply(settings, this));
+    misread.addAll(SettingsParser.read(settings, this::set));
     return this;
   }
 

@@ -40,7 +40,7 @@ class DeploymentSettingsTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Stream.of("DeploymentSettings", "SettingsParser", "ProbedMasters")
+    return Stream.of("DeploymentSettings", "ProbedMasters")
         .flatMap(each -> Scenes.of("jedis/deployment/" + each + ".txt", Operator::new));
   }
 
@@ -93,7 +93,6 @@ class DeploymentSettingsTest {
 
     private void act(String command, String rest, List<String> names, int index) {
       switch (command) {
-        case "duration" -> tell(SettingsParser.duration(rest).toString());
         case "connect" -> tell(connect(map(rest)));
         case "interrupt" -> out = out.andThen(line -> Thread.currentThread().interrupt());
         case "observe" -> settings.observe();

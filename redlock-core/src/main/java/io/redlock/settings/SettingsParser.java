@@ -1,6 +1,5 @@
-package io.redlock.jedis.deployment;
+package io.redlock.settings;
 
-import io.redlock.settings.Setting;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
@@ -36,14 +35,20 @@ public final class SettingsParser {
   /** A name that differs in more characters is not meant. */
   private static final int MOST_TYPOS = 2;
 
+  /** Takes the values of settings. */
+  public interface Taker {
+    /** Takes a value. */
+    <T> void set(Setting<T> setting, T value);
+  }
+
   private SettingsParser() {}
 
   /**
-   * Applies the settings.
+   * Reads settings.
    *
    * @return the faults, each with its fix, in the order of the table
    */
-  static List<String> apply(Map<?, ?> settings, DeploymentSettings deployment) {
+  public static List<String> read(Map<?, ?> settings, Taker taker) {
     Map<String, @Nullable String> named = new TreeMap<>();
     settings.forEach(
         (name, value) -> named.put(String.valueOf(name), Objects.toString(value, null)));
@@ -57,7 +62,7 @@ public final class SettingsParser {
         faults.add(name + " is null: give it a value, or leave it out for the default");
       } else if (value != null) {
         try {
-          set(deployment, setting, value);
+          set(taker, setting, value);
         } catch (IllegalArgumentException e) {
           faults.add(name + ": " + e.getMessage());
         }
@@ -66,7 +71,7 @@ public final class SettingsParser {
     return faults;
   }
 
-  private static <T> void set(DeploymentSettings deployment, Setting<T> setting, String text) {
+  private static <T> void set(Taker taker, Setting<T> setting, String text) {
     if (text.isBlank() && (setting == Setting.NODES || setting == Setting.MOVING_TO)) {
       throw new IllegalArgumentException("'' names no master: list them, or leave it out");
     }
@@ -75,7 +80,7 @@ public final class SettingsParser {
         type == Duration.class
             ? duration(text.strip())
             : type == Boolean.class ? truth(text.strip()) : text;
-    deployment.set(setting, type.cast(value));
+    taker.set(setting, type.cast(value));
   }
 
   /**
