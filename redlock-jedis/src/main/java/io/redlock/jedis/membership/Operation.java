@@ -329,8 +329,13 @@ public interface Operation {
         : master.audit() == null ? "" : "it answers, so it is not gone: leave out --without for it";
   }
 
-  /** Returns why the others cannot go on without those that are gone. */
+  /** Returns why the others cannot go on without those that are gone, and the ways out. */
   static String tooMany(Quorum quorum) {
-    return "too many masters are gone: " + quorum + " are needed";
+    return "too many masters are gone: "
+        + quorum
+        + " are needed: start empty servers in their place, and leave out --without"
+        + (quorum.isJoint()
+            ? "; or, to undo the change, run redlock resize abort with the same --without"
+            : "");
   }
 }

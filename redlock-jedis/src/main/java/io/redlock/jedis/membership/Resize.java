@@ -117,8 +117,10 @@ public record Resize(
                   + "="
                   + mark.last().id()
               : isLonger
-                  ? "leases of its set may last longer: first run redlock agree with "
-                      + mark.agreement().inWords()
+                  ? "leases of its set may last longer: "
+                      + (presentMarks.isEmpty()
+                          ? "empty it when they have ended"
+                          : "first run redlock agree with " + mark.agreement().inWords())
                   : waiver.objection(each.node(), known);
       if (!objection.isEmpty()) {
         throw new Stopped(each, objection);

@@ -94,7 +94,7 @@ class ResizeTest {
         }
         case "silent" -> {
           masters.values().forEach(each -> each.answers.remove("audit"));
-          table(rest).answers.put("audit", "!reset");
+          names(rest).forEach(name -> table(name).answers.put("audit", "!reset"));
         }
         case "a", "b", "c" ->
             table(command).answers.put(rest.split(" = ")[0], rest.split(" = ")[1]);
