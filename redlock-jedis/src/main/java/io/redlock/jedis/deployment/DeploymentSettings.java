@@ -34,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -175,7 +176,7 @@ public final class DeploymentSettings {
    *
    * @param without the addresses of those that are gone for good
    * @param saved the addresses of those that load nothing older than they show when they restart
-   * @param replaced the ids of the sets whose marks may be written over, by the name of the master
+   * @param replaced the ids of the sets whose marks may be written over, by the master's address
    * @param forces true if clients that do not move, or have a longer ttl, may be left behind
    */
   public record Word(
@@ -196,19 +197,23 @@ public final class DeploymentSettings {
   private OperatorCommand run(String what, Word word, Consumer<String> out, Plan plan) {
     Set<String> gone = names("--without", word.without);
     Set<String> saved = names("--saved", word.saved);
+    Map<String, String> replaced = new TreeMap<>();
+    word.replaced.forEach(
+        (address, id) ->
+            names("--replace", List.of(address)).forEach(name -> replaced.put(name, id)));
     // Masters of a replaced set may be gone, too.
-    Set<String> unknown = new TreeSet<>(word.replaced.isEmpty() ? gone : word.replaced.keySet());
+    Set<String> unknown = new TreeSet<>(replaced.isEmpty() ? gone : replaced.keySet());
     try (Survey survey = survey(what)) {
       survey.names().forEach(unknown::remove);
       if (!unknown.isEmpty()) {
         throw new IllegalArgumentException(
             what
-                + (word.replaced.isEmpty() ? ": --without " : ": --replace ")
+                + (replaced.isEmpty() ? ": --without " : ": --replace ")
                 + unknown
                 + " is none of the masters: name it as in their list");
       }
       ProbedMasters probed = new ProbedMasters(survey, keyPrefix(), saved);
-      Operation operation = plan.of(survey, new Waiver(gone, word.replaced));
+      Operation operation = plan.of(survey, new Waiver(gone, replaced));
       OperatorCommand command = new OperatorCommand(operation, probed, out);
       command.run();
       return command;
