@@ -57,8 +57,9 @@ record MarkWorld(
   /**
    * A mark on its way, which arrives if the node is as it was.
    *
-   * @param before the nodes, as bits, whose founding mark is younger, and the operators that began
-   *     to wait later: no more than three seconds have passed while this is on its way
+   * @param before the nodes, as bits, whose mark is younger, if it is a founding one or they
+   *     abstain, and the operators that began to wait later: no more than three seconds have passed
+   *     while this is on its way
    */
   record Sent(int node, MarkedNode seen, MarkedNode mark, int before) {
     Sent(int node, MarkedNode seen, MarkedNode mark) {
@@ -240,7 +241,8 @@ record MarkWorld(
     boolean abstains = !changed.parsed().isAdopted() && changed.parsed().agreement().guarded();
     MarkWorld marked =
         withNodes(with(nodes, node, changed.aged(Age.YOUNG))).leased(lease.marked(node, abstains));
-    return changed.isFounding() ? marked.younger(node) : marked;
+    boolean isTimed = changed.isFounding() || (marked.lease.abstaining & 1 << node) != 0;
+    return isTimed ? marked.younger(node) : marked;
   }
 
   /** Returns the same state, in which what is on its way is older than a mark or a wait. */
@@ -357,7 +359,7 @@ record MarkWorld(
     for (int n = 0; n < nodes.size(); n++) {
       int node = n;
       boolean abstains = (lease.abstaining & 1 << n) != 0 && !nodes.get(n).isFounding();
-      if (abstains && hasEnded(scope, node)) {
+      if (abstains && hasEnded(scope, node) && (scope.writesLate || !isAnyBefore(node))) {
         sink.found(() -> MarkScope.name(node) + " has abstained", leased(lease.abstained(node)));
       }
     }
