@@ -200,7 +200,10 @@ class MarkExplorerTest {
             .leases(),
         copying(new MarkScope("marks are copied while another list is founded, late writes", 5))
             .leases(),
-        replaced(new MarkScope("the only mark of a set is replaced, and loaded from disk", 5)),
+        replaced(new MarkScope("the only mark of a set is replaced, and loaded from disk", 5))
+            .faults(Fault.EMPTIED)
+            .commands(2)
+            .leases(),
         renewed(new MarkScope("a mark is replaced while its terms change", 2)),
         unattended(new MarkScope("one of 2 swapped and committed, and nobody types anything", 3))
             .leases());

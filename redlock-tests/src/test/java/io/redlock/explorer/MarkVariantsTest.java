@@ -166,6 +166,12 @@ class MarkVariantsTest {
                 : other.replaceFirst("r1", "x").replaceFirst(" \\|\\S* ", " |p|p>f| "));
   }
 
+  private static BirthMark ofOneSet(BirthMark mark) {
+    List<MasterSet> sets = mark.sets();
+    return mark.serving(
+        mark.serves(), sets.subList(sets.size() - 1, sets.size()), mark.agreement());
+  }
+
   /** Two operators, who found sets that share masters. */
   private static MarkScope sharing(MarkScope scope) {
     return scope
@@ -418,6 +424,10 @@ class MarkVariantsTest {
             new MarkScope(
                     "31M a set is founded before the mark that it replaces is off the disk", 5)
                 .seeing(MarkVariantsTest::saved)),
+        MarkExplorerTest.replaced(
+                new MarkScope("31R a founding mark does not name what it replaces", 5))
+            .doing(next -> next.marking(MarkVariantsTest::ofOneSet))
+            .leases(),
         changing(
             "31y a commit waits before all is on disk",
             sight -> {

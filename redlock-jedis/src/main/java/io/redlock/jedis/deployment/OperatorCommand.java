@@ -112,6 +112,7 @@ final class OperatorCommand {
   private Optional<Duration> perform(Step step) {
     if (step instanceof Step.Wait wait) {
       progress = progress.after(wait, Map.of());
+      beside.clear(); // they are read again, too
       left = wait.time();
       until = wait.until();
       return waiting();

@@ -22,7 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param evictedKeys the number of keys that the server had evicted; a later eviction voids the
  *     mark
  * @param serves the clients that the node serves
- * @param sets the set of its masters, or the present and the future one while they change
+ * @param sets the set of its masters, or the present and the future one while they change; in a
+ *     founding mark those that it replaces, then its own
  * @param agreement the agreement of these clients
  */
 public record BirthMark(

@@ -238,10 +238,14 @@ public record Founding(Quorum quorum, TrustRules client, boolean isNew, Waiver w
     }
     Map<Integer, Refresh> marks = new TreeMap<>();
     for (Audited each : others) { // all begin anew, so that none is too old when the last is not
-      BirthMark begun =
-          BirthMark.fresh(
-              each.node().answer(), isNew, Served.of(set.id()), List.of(set), agreement);
-      BirthMark mark = isBegun ? each.node().shown() : begun;
+      Node node = each.node();
+      List<MasterSet> replaced = isBegun ? List.of() : waiver.sets(node);
+      List<MasterSet> sets = Stream.concat(replaced.stream(), Stream.of(set)).toList();
+      Served serves = Served.of(set.id());
+      BirthMark mark =
+          isBegun
+              ? node.shown().serving(serves, sets, agreement)
+              : BirthMark.fresh(node.answer(), isNew, serves, sets, agreement);
       marks.put(each.index(), each.writing(mark.founded(isBegun)));
     }
     return new Step.Write(marks, Set.of(), true, isOnDisk && !isBegun, "");

@@ -16,8 +16,8 @@ import java.util.stream.Collectors;
  */
 public record MasterSet(String id, List<String> names) {
 
-  /** One set, or two. */
-  static final String FORM = "[0-9a-z]{1,24}=[!-~&&[^;=]]+(?:;[0-9a-z]{1,24}=[!-~&&[^;=]]+)?";
+  /** One set, or more. */
+  static final String FORM = "[0-9a-z]{1,24}=[!-~&&[^;=]]+(?:;[0-9a-z]{1,24}=[!-~&&[^;=]]+)*";
 
   private static final int ID_BITS = 60;
 

@@ -84,9 +84,9 @@ public final class Membership {
       return mark != null && mark.isFounded() ? mark : null;
     }
 
-    /** Returns true if its mark is of the set, valid or void. */
+    /** Returns true if its mark is of the set, valid or void; a founding mark is of one. */
     boolean isOf(MasterSet set) {
-      return mark != null && mark.sets().contains(set);
+      return mark != null && (mark.isFounded() ? mark.sets() : List.of(mark.last())).contains(set);
     }
 
     /** Returns why its mark cannot be read; empty if it can, or if there is none. */

@@ -92,14 +92,14 @@ public record Resize(
         mark -> mark.sets().stream().anyMatch(set -> set.isOf(present));
     boolean isLost = presentMarks.stream().noneMatch(isOfPresent);
     Set<MasterSet> ours = // if the set is lost, also those of its change, as joining masters show
-        marks(read, Node::mark)
+        marks(read, Node::founded)
             .filter(mark -> presentMarks.contains(mark) || isLost && isOfPresent.test(mark))
             .flatMap(mark -> mark.sets().stream())
             .collect(Collectors.toSet());
     List<Audited> all = new ArrayList<>();
     for (Audited each : read) {
       BirthMark mark = each.node().mark();
-      if (!isJoining(each) || mark == null || mark.sets().stream().anyMatch(ours::contains)) {
+      if (!isJoining(each) || mark == null || ours.stream().anyMatch(each.node()::isOf)) {
         all.add(each);
         continue;
       }

@@ -31,12 +31,23 @@ public record Waiver(Set<String> gone, Map<String, String> replaced) {
     return node.mark() != null && node.shown().last().id().equals(replaced.get(node.name()));
   }
 
+  /**
+   * Returns the sets whose mark on this node is written over: now, or when its founding mark was
+   * written. A client may have copied it meanwhile, and another run may go on.
+   */
+  List<MasterSet> sets(Node node) {
+    if (node.mark() == null) {
+      return List.of();
+    }
+    List<MasterSet> all = node.shown().sets();
+    int last = all.size() - 1;
+    return all.subList(node.shown().isFounded() ? last : 0, replaces(node) ? last + 1 : last);
+  }
+
   /** Stops to look at those of the other masters of replaced sets that were not looked at. */
   void look(List<Audited> masters, Known known) {
     Set<String> names = new TreeSet<>();
-    masters.stream()
-        .filter(each -> replaces(each.node()))
-        .forEach(each -> names.addAll(each.node().shown().last().names()));
+    masters.forEach(each -> sets(each.node()).forEach(set -> names.addAll(set.names())));
     masters.forEach(each -> names.remove(each.name()));
     names.removeAll(gone);
     names.removeAll(known.beside().keySet());
@@ -45,32 +56,31 @@ public record Waiver(Set<String> gone, Map<String, String> replaced) {
     }
   }
 
-  /** Returns why the set whose mark is to be replaced may be in use; empty if it is not. */
+  /** Returns why a set whose mark is written over may be in use; empty if none is. */
   String objection(Node node, Known known) {
-    if (!replaces(node)) {
-      return "";
-    }
-    BirthMark mark = node.shown();
-    if (!mark.isFounded()
-        && node.answer().nodeMillis() - mark.firstSeenMillis() < FORGOTTEN_MILLIS) {
+    if (replaces(node)
+        && !node.shown().isFounded()
+        && node.answer().nodeMillis() - node.shown().firstSeenMillis() < FORGOTTEN_MILLIS) {
       return "its set is being founded by somebody: run the command again in a minute";
     }
-    for (Node other : known.beside().values()) {
-      if (gone.contains(other.name()) || !mark.last().names().contains(other.name())) {
-        continue;
-      }
-      if (other.audit() == null) {
-        return other.name()
-            + ", a master of its set, does not answer: if it is gone for good, add --without "
-            + other.name();
-      }
-      if (other.founded() != null
-          && !other.shown().serves().isNobody() // else it has left
-          && other.isOf(mark.last())) {
-        return other.name()
-            + " shows the same set, so that is in use: leave out --replace; if it is no master any"
-            + " more, stop it and add --without "
-            + other.name();
+    for (MasterSet set : sets(node)) {
+      for (Node other : known.beside().values()) {
+        if (gone.contains(other.name()) || !set.names().contains(other.name())) {
+          continue;
+        }
+        if (other.audit() == null) {
+          return other.name()
+              + ", a master of its set, does not answer: if it is gone for good, add --without "
+              + other.name();
+        }
+        if (other.founded() != null
+            && !other.shown().serves().isNobody() // else it has left
+            && other.isOf(set)) {
+          return other.name()
+              + " shows the same set, so that is in use: leave out --replace; if it is no master"
+              + " any more, stop it and add --without "
+              + other.name();
+        }
       }
     }
     return "";

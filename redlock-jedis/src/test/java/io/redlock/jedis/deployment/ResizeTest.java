@@ -7,6 +7,7 @@ import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.membership.Agreement;
 import io.redlock.jedis.membership.AuditedMaster;
 import io.redlock.jedis.membership.BirthMark;
+import io.redlock.jedis.membership.Founding;
 import io.redlock.jedis.membership.Marks;
 import io.redlock.jedis.membership.MasterChange.Command;
 import io.redlock.jedis.membership.MasterSet;
@@ -108,12 +109,13 @@ class ResizeTest {
         case "agree" -> perform(agree(rest), false);
         case "agree-step-by-step" -> perform(agree(rest), true);
         case "begin" -> {
-          OperatorCommand agree = agree(words[1]);
-          begun.put(words[0], agree);
-          while (next(agree).orElseThrow().isZero()) {
+          OperatorCommand its = words[1].equals("adopt") ? adopt() : agree(words[1]);
+          begun.put(words[0], its);
+          while (next(its).orElseThrow().isZero()) {
             // it goes on at once
           }
         }
+        case "end" -> perform(begun.get(rest), false);
         case "go-on" -> {
           tellPause(next(begun.get(rest)).orElseThrow());
           tellChanges();
@@ -198,6 +200,13 @@ class ResizeTest {
       Survey found = survey(present.stream(), Quorum.of(present.size()));
       TrustRules rules = new TrustRules(terms(terms), RULES.skewMicros(), "");
       return command(new TermsChange(found.quorum(), rules, without, forces), found);
+    }
+
+    private OperatorCommand adopt() {
+      Survey found = survey(present.stream(), Quorum.of(present.size()));
+      Waiver waiver = new Waiver(without, replaced);
+      String drawn = MasterSet.newId(random);
+      return command(new Founding(found.quorum(), RULES, false, waiver, drawn), found);
     }
 
     private OperatorCommand command(Operation operation, Survey found) {
