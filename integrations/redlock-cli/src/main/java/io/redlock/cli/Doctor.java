@@ -8,7 +8,7 @@ import io.redlock.jedis.membership.Audited;
 import io.redlock.jedis.membership.BirthMark;
 import io.redlock.jedis.membership.MasterChange;
 import io.redlock.jedis.membership.MasterChange.Command;
-import io.redlock.jedis.membership.MasterChange.Reached;
+import io.redlock.jedis.membership.MasterChange.Master;
 import io.redlock.jedis.membership.MasterChange.Role;
 import io.redlock.jedis.membership.NodeAudit;
 import io.redlock.jedis.membership.Operation.Known;
@@ -177,18 +177,19 @@ public final class Doctor {
       return;
     }
     MasterChange change = changes.get(0);
-    Reached reached =
-        change.reached(
-            audits.stream()
-                .filter(each -> each.audit() != null)
-                .map(each -> change.master(each, Role.of(each.index(), survey.quorum())))
-                .toList());
-    String command = reached.command().name().toLowerCase(Locale.ROOT);
+    List<Master> masters =
+        audits.stream()
+            .filter(each -> each.audit() != null)
+            .map(each -> change.master(each, Role.of(each.index(), survey.quorum())))
+            .toList();
+    Command reached = change.reached(masters);
     out.println("the change " + change.future().id() + " of masters is under way");
     out.println(
-        reached.isDone()
-            ? reached.command().done
-            : "next is redlock resize " + command + ", unless it is running");
+        change.next(reached, masters, false) instanceof Step.Done done
+            ? done.message()
+            : "next is redlock resize "
+                + reached.name().toLowerCase(Locale.ROOT)
+                + ", unless it is running");
   }
 
   private static int summarize(

@@ -95,9 +95,6 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
     }
   }
 
-  /** The command that has come furthest, and if it is done. */
-  public record Reached(Command command, boolean isDone) {}
-
   private static final String INTERRUPTED = "abort was interrupted: run redlock resize abort again";
 
   private Served before() {
@@ -177,13 +174,16 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
     return rules.step().orElse(new Step.Done(command.done, command == Command.ABORT));
   }
 
-  /** Returns the point that the change has reached on these masters. */
-  public Reached reached(List<Master> masters) {
+  /** Returns the command that has come furthest on these masters. */
+  public Command reached(List<Master> masters) {
+    if (any(masters, this::isBarred)) {
+      return Command.ABORT;
+    }
+    if (any(masters, this::isEnding)) {
+      return Command.FINISH;
+    }
     boolean isCommitted = isBound(masters) || any(masters, present(committed()));
-    Command last = isCommitted ? Command.COMMIT : Command.PREPARE;
-    last = any(masters, this::isEnding) ? Command.FINISH : last;
-    last = any(masters, this::isBarred) ? Command.ABORT : last;
-    return new Reached(last, next(last, masters, false) instanceof Step.Done);
+    return isCommitted ? Command.COMMIT : Command.PREPARE;
   }
 
   private boolean isKnown(Master master) {

@@ -66,7 +66,7 @@ public record Resize(
     if (prepares) {
       requireSameTerms(all, change.present());
     }
-    if (!unmoved.isEmpty() && change.reached(states).command() == Command.PREPARE) {
+    if (!unmoved.isEmpty() && change.reached(states) == Command.PREPARE) {
       throw new Stopped(unmoved + ": run them with movingTo, or leave them behind with --force");
     }
     return write(let, all, change, known);
