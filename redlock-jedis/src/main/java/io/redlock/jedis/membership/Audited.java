@@ -83,9 +83,4 @@ public record Audited(
   public boolean isMisconfigured() {
     return failure != null && failure.kind() == NodeReply.Kind.MISCONFIGURED;
   }
-
-  /** Returns why the master cannot be used, whatever its mark says; empty if it can. */
-  String fault(TrustRules rules) {
-    return around == null ? failureText() : rules.misconfiguration(node.answer(), around);
-  }
 }

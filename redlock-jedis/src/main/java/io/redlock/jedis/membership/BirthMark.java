@@ -117,11 +117,7 @@ public record BirthMark(
 
   /** Returns a mark of data that counts as first seen when it is written. */
   static BirthMark fresh(
-      NodeAudit audit,
-      boolean isAdopted,
-      Served serves,
-      List<MasterSet> sets,
-      Agreement agreement) {
+      NodeAudit audit, boolean isAdopted, Served serves, List<MasterSet> sets, Agreement terms) {
     return new BirthMark(
         audit.runId(),
         audit.replId(),
@@ -131,7 +127,7 @@ public record BirthMark(
         audit.evictedKeys(),
         serves,
         sets,
-        agreement);
+        terms);
   }
 
   /** Returns the same mark of a set that is founded, or is not yet. */

@@ -309,18 +309,15 @@ public final class Membership {
     if (!common.includes(label()) || common.includes(Served.ABORTING)) {
       return new Advice.Wait(UNMARKED_IN_A_CHANGE);
     }
-    // While an operator changes the terms, a lease may have lived for as long as any of them says.
-    Optional<Agreement> longest =
-        as(isAny(Sight.MEMBER) ? Sight.MEMBER : Sight.FORMER)
-            .map(Node::terms)
-            .max(Agreement.BY_CAUTION);
     List<MasterSet> sets =
         sources.stream()
             .filter(each -> each.shown().serves().equals(common))
             .map(each -> each.shown().sets())
             .findFirst()
             .orElse(mine);
-    Agreement terms = shared.or(() -> longest).orElseThrow();
+    // While an operator changes the terms, a lease may have lived for as long as any of them says.
+    Stream<Agreement> all = as(isAny(Sight.MEMBER) ? Sight.MEMBER : Sight.FORMER).map(Node::terms);
+    Agreement terms = shared.or(() -> all.max(Agreement.BY_CAUTION)).orElseThrow();
     String difference = client.difference(terms);
     return difference.isEmpty()
         ? new Advice.Write(common, sets, terms)
@@ -480,20 +477,18 @@ public final class Membership {
     }
     List<MasterSet> sets = node.shown().sets();
     MasterSet last = node.shown().last();
-    if (quorum.isJoint() && sets.size() > 1) {
-      return "it takes part in another change of masters than this client, from "
-          + sets.get(0).names()
-          + " to "
-          + last.names()
-          + ": list these, written alike, as the nodes and in movingTo, and restart the client";
-    }
-    if (quorum.isJoint() && last.isOf(future)) {
-      return "the change to "
-          + future.size()
-          + " masters is finished: list these as the nodes, and leave movingTo out";
-    }
     if (quorum.isJoint()) {
-      return UNPREPARED;
+      return sets.size() > 1
+          ? "it takes part in another change of masters than this client, from "
+              + sets.get(0).names()
+              + " to "
+              + last.names()
+              + ": list these, written alike, as the nodes and in movingTo, and restart the client"
+          : last.isOf(future)
+              ? "the change to "
+                  + future.size()
+                  + " masters is finished: list these as the nodes, and leave movingTo out"
+              : UNPREPARED;
     }
     if (sets.get(0).id().equals(label())) {
       return "its clients move from "

@@ -324,9 +324,13 @@ public interface Operation {
 
   /** Returns why a master is in the way, whatever its mark says; empty if it is not. */
   static String fault(Audited master, TrustRules rules, Set<String> gone) {
-    return !gone.contains(master.name())
-        ? master.fault(rules)
-        : master.audit() == null ? "" : "it answers, so it is not gone: leave out --without for it";
+    NodeAudit audit = master.audit();
+    if (gone.contains(master.name())) {
+      return audit == null ? "" : "it answers, so it is not gone: leave out --without for it";
+    }
+    return audit == null
+        ? master.failureText()
+        : rules.misconfiguration(audit, master.surroundings());
   }
 
   /** Returns why the others cannot go on without those that are gone, and the ways out. */
