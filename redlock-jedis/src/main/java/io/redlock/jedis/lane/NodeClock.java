@@ -1,6 +1,6 @@
 package io.redlock.jedis.lane;
 
-import io.redlock.jedis.membership.OffsetBounds;
+import io.redlock.spi.OffsetBounds;
 import java.util.OptionalLong;
 
 /**

@@ -1,5 +1,7 @@
 package io.redlock.jedis.membership;
 
+import io.redlock.spi.OffsetBounds;
+
 /**
  * A detector of steps of a node's clock. Between two audits that clock may gain or lose the drift
  * that leases allow for, and the time that the audits took. Anything beyond is a step. Not

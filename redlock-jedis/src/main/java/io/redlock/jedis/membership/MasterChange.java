@@ -272,6 +272,8 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
   private Rules<Master> commit(List<Master> masters, Rules<Master> rules, boolean waited) {
     boolean isBound = isBound(masters);
     boolean mustWait = !isOpen(masters) && !waited;
+    Duration lastLease = Duration.ofMillis(terms.abstentionMillis());
+    Step wait = new Step.Wait(lastLease, "of a client that does not move", Map.of(), true);
     Predicate<Master> isUnprepared =
         present(before()).or(is(Role.JOINING, Served.UNMARKED, Served.NOBODY));
     Predicate<Master> isLate = present(before(), barred(prepared()), barred(committed()));
@@ -285,17 +287,12 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
             refuse("it is not prepared: run redlock resize prepare first"))
         .on(isServing, let(committed()))
         .on(present(Served.UNMARKED), let(isBound ? bound : committed()))
-        .on(each -> mustWait, each -> waiting()) // M3
+        .on(each -> mustWait, each -> wait) // M3
         .on(
             present(committed(), opened()).and(each -> !each.serves.includes(Served.NO_RETURN)),
             each ->
                 new Step.Let(each.index, each.serves.with(Served.NO_RETURN), false, true, false))
         .on(each -> each.isFuture() && !each.serves(opened(), finished()), this::opening);
-  }
-
-  private Step waiting() {
-    Duration lastLease = Duration.ofMillis(terms.abstentionMillis());
-    return new Step.Wait(lastLease, "of a client that does not move", Map.of(), true);
   }
 
   private Step opening(Master master) {

@@ -1,4 +1,4 @@
-package io.redlock.jedis.membership;
+package io.redlock.spi;
 
 /**
  * The bounds of the offset of a node's clock from a clock of this process. Each reading narrows
