@@ -86,10 +86,6 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
       return List.of(any).contains(serves.without(Served.NO_RETURN));
     }
 
-    private boolean hasLeft() {
-      return role == Role.LEAVING && shows.isNobody();
-    }
-
     private boolean showsAny() {
       return !shows.equals(Served.UNMARKED) && !shows.isNobody();
     }
@@ -203,7 +199,7 @@ public record MasterChange(MasterSet present, MasterSet future, Agreement terms)
 
   /** Returns true if a master shows that finish was begun. */
   private boolean isEnding(Master master) {
-    return master.hasLeft() || master.isFuture() && master.serves(finished());
+    return master.isFuture() ? master.serves(finished()) : master.shows.isNobody();
   }
 
   /** Returns true if no future master shows that it serves anybody of the change. */

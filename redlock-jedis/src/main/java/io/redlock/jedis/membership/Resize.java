@@ -258,20 +258,17 @@ public record Resize(
   private MasterChange finished(List<Audited> found, List<String> present, List<String> future) {
     List<MasterChange> all = new ArrayList<>();
     for (Audited each : found) {
-      BirthMark mark = each.node().member();
-      MasterSet set = mark == null ? null : mark.sets().get(0);
       if (role(each) == Role.LEAVING) {
         if (each.node().founded() != null) {
           throw new Stopped(NO_CHANGE + ", and " + each.name() + " has not left");
         }
-      } else if (mark == null
-          || set == null
-          || !set.isOf(future)
-          || !mark.serves().includes(set.id())) {
-        throw new Stopped(NO_CHANGE + ", and " + each.name() + " is no master of " + future);
-      } else {
-        all.add(new MasterChange(new MasterSet(drawn, present), set, mark.agreement()));
+        continue;
       }
+      BirthMark mark = each.node().member();
+      if (mark == null || !mark.last().isOf(future) || !mark.serves().includes(mark.last().id())) {
+        throw new Stopped(NO_CHANGE + ", and " + each.name() + " is no master of " + future);
+      }
+      all.add(new MasterChange(new MasterSet(drawn, present), mark.last(), mark.agreement()));
     }
     return all.get(0);
   }
