@@ -54,7 +54,7 @@ class ArchitectureTest {
               "\\bnew\\s+Random\\b",
               "\\b(Instant|Clock|LocalDateTime|ZonedDateTime|OffsetDateTime)\\s*\\.\\s*(now|system\\w*)\\b",
               "\\b(orTimeout|completeOnTimeout|delayedExecutor)\\b",
-              "\\b(Executors|ForkJoinPool|ScheduledThreadPoolExecutor|ThreadPoolExecutor|Timer)\\b",
+              "\\b(Executors|ForkJoinPool|ScheduledThreadPoolExecutor|ThreadPoolExecutor|java\\.util\\.Timer)\\b",
               "\\b(Set|Map)\\s*\\.\\s*(of|ofEntries|copyOf)\\b",
               "\\btoUnmodifiable(Set|Map)\\b",
               "\\bidentityHashCode\\b",

@@ -1,7 +1,6 @@
 package io.redlock.driver;
 
 import io.redlock.spi.Scheduler;
-import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.spi.Ticker;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -14,8 +13,7 @@ import org.jspecify.annotations.Nullable;
  * compares the monotonic clock with the wall clock: if that has run ahead (the machine was
  * suspended, or the clock was set), every item looks again at what is due.
  *
- * <p>Only an item that enters takes memory, and the timer. One that could not be set is set with
- * the next plan, or by the check that follows.
+ * <p>Only an item that enters takes memory.
  */
 final class Agenda {
 
@@ -31,8 +29,7 @@ final class Agenda {
   private Item[] heap = new Item[16]; // guarded by this, as all that follows
   private int size;
   private long entered; // the number of items so far
-  private final Runnable strike = this::strike; // made early, as all that may fail in here
-  private @Nullable Cancellable timer;
+  private final Scheduler.Timer timer;
   private long strikesNanos = NEVER; // when the timer strikes
   private boolean isStriking;
   private long checkedAheadMicros = NEVER; // the wall clock; unless nothing is planned
@@ -42,6 +39,7 @@ final class Agenda {
     this.scheduler = scheduler;
     this.ticker = ticker;
     this.originNanos = ticker.monotonicNanos();
+    this.timer = scheduler.timer(this::strike);
   }
 
   /**
@@ -56,6 +54,7 @@ final class Agenda {
     private int place = -1; // guarded by the agenda; in its heap
     private long number; // guarded by the agenda
     private volatile long plannedNanos = NEVER; // written under the agenda
+    private long aheadMicros = NEVER; // the wall clock; written by the thread that drains
 
     Item(Agenda agenda) {
       this.agenda = agenda;
@@ -80,7 +79,13 @@ final class Agenda {
       }
       Ticker ticker = agenda.ticker;
       try {
-        while (step(ticker.monotonicNanos(), ticker.wallMicros())) {}
+        boolean isDue = true;
+        while (isDue) {
+          long nowNanos = ticker.monotonicNanos();
+          long nowWallMicros = ticker.wallMicros();
+          aheadMicros = nowWallMicros - nowNanos / 1_000;
+          isDue = step(nowNanos, nowWallMicros);
+        }
       } catch (Throwable e) {
         synchronized (this) {
           isDrained = false;
@@ -156,12 +161,13 @@ final class Agenda {
       if (agenda.closed) {
         return leaves();
       }
+      long restsNanos = nowNanos - agenda.originNanos;
+      long atNanos = delayNanos == NEVER ? NEVER : restsNanos + delayNanos;
+      if (atNanos < plannedNanos) { // a later time is found at the earlier one
+        agenda.plan(this, atNanos, restsNanos);
+      }
       isDrained = false;
       isStruck = false;
-      long atNanos = delayNanos == NEVER ? NEVER : nowNanos - agenda.originNanos + delayNanos;
-      if (atNanos < plannedNanos) { // a later time is found at the earlier one
-        agenda.plan(this, atNanos);
-      }
       return false;
     }
 
@@ -204,20 +210,23 @@ final class Agenda {
     closeIfIdle();
   }
 
-  private synchronized void plan(Item item, long atNanos) {
+  private synchronized void plan(Item item, long atNanos, long nowNanos) {
     if (item.place < 0 || atNanos >= item.plannedNanos) {
       return;
     }
     item.plannedNanos = atNanos;
     rise(item);
     if (atNanos < strikesNanos - TOLERANCE_NANOS) {
-      arm();
+      arm(nowNanos);
+    }
+    if (checkedAheadMicros == NEVER) {
+      checkedAheadMicros = item.aheadMicros;
     }
   }
 
   /** Has the item drained when the timer strikes next. */
   private synchronized void planAgain(Item item) {
-    plan(item, strikesNanos == NEVER ? 0 : strikesNanos);
+    plan(item, strikesNanos == NEVER ? 0 : strikesNanos, 0);
   }
 
   private static boolean isBefore(Item one, Item other) {
@@ -265,34 +274,18 @@ final class Agenda {
     return ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
   }
 
-  private void arm() {
+  private void arm(long nowNanos) {
     assert Thread.holdsLock(this);
     if (isStriking) {
       return; // set after the strike
     }
-    disarm();
-    if (!isPlanned()) {
+    if (isPlanned()) {
+      strikesNanos = Math.min(nowNanos + TICK_NANOS, heap[0].plannedNanos);
+      timer.set(originNanos + strikesNanos);
+    } else {
+      strikesNanos = NEVER;
+      timer.cancel();
       checkedAheadMicros = NEVER;
-      return;
-    }
-    try {
-      long nowNanos = elapsedNanos();
-      while (strikesNanos == NEVER) {
-        long delayNanos = Math.max(0, Math.min(TICK_NANOS, heap[0].plannedNanos - nowNanos));
-        timer = scheduler.schedule(strike, delayNanos);
-        // The delay counts from now on, which is too late if this thread was paused meanwhile.
-        long beforeNanos = nowNanos;
-        nowNanos = elapsedNanos();
-        strikesNanos = nowNanos + delayNanos;
-        if (delayNanos > 0 && nowNanos - beforeNanos > TOLERANCE_NANOS) {
-          disarm();
-        }
-      }
-      if (checkedAheadMicros == NEVER) {
-        checkedAheadMicros = wallAheadMicros();
-      }
-    } catch (Throwable e) {
-      // without a timer the scheduler's next check strikes, which is soon after it refused one
     }
   }
 
@@ -301,23 +294,10 @@ final class Agenda {
     return size > 0 && heap[0].plannedNanos != NEVER;
   }
 
-  private void disarm() {
-    strikesNanos = NEVER;
-    if (timer != null) {
-      timer.cancel();
-      timer = null;
-    }
-  }
-
-  /**
-   * Does what is due: called by the timer, and by each check of the scheduler, since the timer may
-   * be late, or could not be set. Does nothing before its time.
-   */
-  void strike() {
+  /** Does what is due. Does nothing before its time, which may have been set anew meanwhile. */
+  private void strike() {
     synchronized (this) {
-      boolean isTime =
-          strikesNanos == NEVER ? isPlanned() : strikesNanos - elapsedNanos() <= TOLERANCE_NANOS;
-      if (isStriking || !isTime) {
+      if (isStriking || strikesNanos - elapsedNanos() > TOLERANCE_NANOS) {
         return;
       }
     }
@@ -325,27 +305,29 @@ final class Agenda {
   }
 
   private void strikeNow() {
+    long nowNanos = elapsedNanos();
     synchronized (this) {
-      disarm();
       isStriking = true;
+      strikesNanos = nowNanos + TICK_NANOS; // for what fails
     }
     try {
-      long nowNanos = elapsedNanos();
-      synchronized (this) {
-        strikesNanos = nowNanos + TICK_NANOS; // for what fails
-      }
+      strikeDue(nowNanos);
       if (hasStepped()) {
         planAll(nowNanos);
-      }
-      for (Item due = takeDue(nowNanos); due != null; due = takeDue(nowNanos)) {
-        due.strike();
+        strikeDue(nowNanos);
       }
     } finally {
       synchronized (this) {
         isStriking = false;
-        arm();
+        arm(nowNanos);
         closeIfIdle();
       }
+    }
+  }
+
+  private void strikeDue(long nowNanos) {
+    for (Item due = takeDue(nowNanos); due != null; due = takeDue(nowNanos)) {
+      due.strike();
     }
   }
 
@@ -397,6 +379,7 @@ final class Agenda {
     synchronized (this) {
       closed = true;
       planAll(0);
+      arm(0); // in case that this strike fails
     }
     strikeNow();
   }

@@ -22,6 +22,7 @@ final class CallbackThreads extends Agenda.Item {
   private final ThreadFactory factory; // of threads that inherit nothing from the caller
   private final int most;
   private final long idleMillis; // how long a thread waits for a task
+  private volatile long longNanos = Agenda.NEVER; // for a task
 
   private @Nullable Task first; // guarded by this, as all that follows
   private @Nullable Task last;
@@ -45,6 +46,13 @@ final class CallbackThreads extends Agenda.Item {
     private transient @Nullable Task next; // guarded by the threads
   }
 
+  /** Takes notice that no task should run for so long. */
+  void expect(long nanos) {
+    if (nanos < longNanos) {
+      longNanos = nanos;
+    }
+  }
+
   /** Runs the task later, once. Never throws. */
   void add(Task task) {
     synchronized (this) {
@@ -64,8 +72,9 @@ final class CallbackThreads extends Agenda.Item {
   boolean step(long nowNanos, long nowWallMicros) {
     Worker next;
     synchronized (this) {
+      boolean isWatching = warnOfSlow();
       if (size <= free) {
-        return rests(nowNanos, Agenda.NEVER);
+        return rests(nowNanos, isWatching ? longNanos : Agenda.NEVER);
       }
       if (workers.size() - replaced() >= most) {
         return rests(nowNanos, PATIENCE_NANOS);
@@ -132,23 +141,22 @@ final class CallbackThreads extends Agenda.Item {
     }
   }
 
-  /** Warns of each task that has run for so long, once. Called by each check. */
-  void check(long longNanos) {
-    List<Thread> slow = new ArrayList<>();
-    synchronized (this) {
-      for (Worker each : workers) {
-        if (each.thread != null && each.task != each.told && each.hasRunFor(longNanos)) {
-          slow.add(each.thread);
-          each.told = each.task;
-        }
+  /** Warns of each task that runs for too long, once. Returns true if there may be others soon. */
+  private boolean warnOfSlow() {
+    assert Thread.holdsLock(this);
+    boolean isWatching = size > 0;
+    for (Worker each : workers) {
+      Thread thread = each.thread;
+      if (thread != null && each.task != each.told && each.hasRunFor(longNanos)) {
+        each.told = each.task;
+        Log.LOG.warn(
+            "A callback on {} runs for longer than a ttl, and delays others: {}",
+            thread.getName(),
+            List.of(thread.getStackTrace()));
       }
+      isWatching |= each.task != null && each.task != each.told;
     }
-    for (Thread each : slow) {
-      Log.LOG.warn(
-          "A callback on {} runs for longer than a ttl, and delays others: {}",
-          each.getName(),
-          List.of(each.getStackTrace()));
-    }
+    return isWatching;
   }
 
   /** Takes one task after the other, on a thread. Guarded by the threads. */

@@ -6,7 +6,6 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.ReleaseResult;
 import io.redlock.spi.HolderLabel;
-import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.Objects;
@@ -42,7 +41,8 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   private @Nullable Thread thread; // null unless the work runs
   private long dueNanos; // the end of a phase that has one
   private boolean closed;
-  private final CompletableFuture<Void> over = new CompletableFuture<>(); // of the last term
+  private long overNanos; // once it is closed: when nobody waits any longer for the last term
+  private final CompletableFuture<Void> over = new CompletableFuture<>(); // the last term, or that
 
   private enum Phase {
     STARTS, // it makes a call
@@ -167,20 +167,23 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
   boolean step(long nowNanos, long nowWallMicros) {
     Runnable due;
     synchronized (this) {
-      boolean isTime = phase.isTimed() && dueNanos - nowNanos <= 0;
+      long phaseNanos = phase.isTimed() ? dueNanos - nowNanos : Agenda.NEVER;
+      long leftNanos = closed && !over.isDone() ? overNanos - nowNanos : Agenda.NEVER;
+      boolean isTime = phaseNanos <= 0;
       AcquireCall last = call;
       due =
-          switch (phase) {
-            case CALLS -> last != null && last.result.isDone() ? () -> called(last) : null;
-            case STOPS -> isTime ? this::warn : null;
-            case ENDS -> released == null ? this::release : released.isDone() ? this::end : null;
-            case PAUSES -> isTime ? this::callAgain : null;
-            default -> null;
-          };
+          leftNanos <= 0
+              ? () -> over.complete(null)
+              : switch (phase) {
+                case CALLS -> last != null && last.result.isDone() ? () -> called(last) : null;
+                case STOPS -> isTime ? this::warn : null;
+                case ENDS ->
+                    released == null ? this::release : released.isDone() ? this::end : null;
+                case PAUSES -> isTime ? this::callAgain : null;
+                default -> null;
+              };
       if (due == null) {
-        return phase == Phase.OVER
-            ? leaves()
-            : rests(nowNanos, phase.isTimed() ? dueNanos - nowNanos : Agenda.NEVER);
+        return phase == Phase.OVER ? leaves() : rests(nowNanos, Math.min(phaseNanos, leftNanos));
       }
     }
     due.run();
@@ -341,6 +344,8 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     AcquireCall last;
     synchronized (this) {
       closed = true;
+      // After this time a release has come to an end, or its keys have expired.
+      overNanos = context.ticker.monotonicNanos() + ttlNanos + context.settings.nodeTimeoutNanos();
       last = phase == Phase.CALLS ? call : null;
       phase = phase == Phase.PAUSES ? Phase.OVER : phase;
     }
@@ -361,16 +366,10 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
         return;
       }
     }
-    // After this time a release has come to an end, or its keys have expired.
-    long longestNanos = ttlNanos + context.settings.nodeTimeoutNanos();
-    CompletableFuture<Void> late = new CompletableFuture<>();
-    Cancellable timer = context.scheduler.schedule(() -> late.complete(null), longestNanos);
     try {
-      context.scheduler.await(CompletableFuture.anyOf(over, late, context.ends));
+      context.scheduler.await(CompletableFuture.anyOf(over, context.ends));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    } finally {
-      timer.cancel();
     }
   }
 

@@ -56,8 +56,6 @@ final class QuorumRedlock implements Redlock {
 
   void start() {
     context.listeners.started(this);
-    context.scheduler.watch(context.agenda::strike);
-    context.scheduler.watch(context.callbacks::check);
     for (int node = 0; node < context.nodes.size(); node++) {
       context.nodes.get(node).start(context.ticker, context.scheduler, new NodeObserver(node));
     }
@@ -65,6 +63,7 @@ final class QuorumRedlock implements Redlock {
 
   private final class NodeObserver implements LockNode.Observer {
     private final int node;
+    private final Scheduler.Timer confirms = context.scheduler.timer(this::confirm);
 
     NodeObserver(int node) {
       this.node = node;
@@ -83,7 +82,7 @@ final class QuorumRedlock implements Redlock {
     public void onReset(String reason) {
       String name = context.nodes.get(node).name();
       context.listeners.reportAlways(listener -> listener.onNodeReset(name, reason)); // N6
-      context.scheduler.schedule(this::confirm, 0);
+      confirms.set(context.ticker.monotonicNanos());
     }
 
     private void confirm() {

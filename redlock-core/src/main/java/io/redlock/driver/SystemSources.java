@@ -4,15 +4,9 @@ import io.redlock.spi.LibraryThread;
 import io.redlock.spi.Scheduler;
 import java.security.SecureRandom;
 import java.util.HexFormat;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.Future;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.ThreadPoolExecutor.DiscardPolicy;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -34,7 +28,9 @@ final class SystemSources {
       Log.LOG.warn(
           "{} lock services are open in this process: one serves all threads and resources", open);
     }
-    return new SingleThread(LibraryThread.named("redlock-scheduler"));
+    OneThread started = new OneThread();
+    started.thread.start();
+    return started;
   }
 
   /** Returns the source that spreads retries; not for secrets. */
@@ -53,84 +49,98 @@ final class SystemSources {
     };
   }
 
-  /**
-   * One thread. If it ends for lack of memory, it starts the next one as soon as there is some, and
-   * that one goes on with the tasks.
-   */
-  static final class SingleThread implements Scheduler {
+  /** One thread for all timers. It takes no memory once it runs, so nothing ends it. */
+  static final class OneThread implements Scheduler {
 
-    private static final long CHECK_MILLIS = 50;
+    private static final long NEVER = Long.MAX_VALUE;
     private static final long PATIENCE_NANOS = 50_000_000;
 
-    final ScheduledThreadPoolExecutor executor;
-    private final List<Runnable> checks = new CopyOnWriteArrayList<>();
-    private volatile @Nullable Future<?> checking;
+    private final long originNanos = System.nanoTime(); // times here count from it
+    private final Thread thread = new LibraryThread(this::work, "redlock-scheduler");
+    volatile @Nullable Alarm last; // that was made; written under this
+    private volatile long wakesNanos = NEVER; // when the thread looks again; never while it looks
+    private volatile boolean closed;
 
-    SingleThread(ThreadFactory threads) {
-      executor =
-          new ScheduledThreadPoolExecutor(
-              1, worker -> threads.newThread(() -> work(worker)), new DiscardPolicy());
-      executor.setRemoveOnCancelPolicy(true);
-      executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-      planChecks();
+    private void work() {
+      while (!closed) {
+        look();
+      }
     }
 
-    private void work(Runnable worker) {
-      try {
-        worker.run(); // until the close, if nothing fails
-      } catch (Throwable e) {
-        while (!executor.isShutdown() && !isRestarted()) {
-          LockSupport.parkNanos(PATIENCE_NANOS);
+    /** Runs the first task that is due, or waits. A time that is set meanwhile ends the wait. */
+    private void look() {
+      wakesNanos = NEVER;
+      Alarm first = null;
+      long firstNanos = NEVER;
+      for (Alarm each = last; each != null; each = each.before) {
+        long dueNanos = each.dueNanos.get();
+        if (dueNanos < firstNanos) {
+          first = each;
+          firstNanos = dueNanos;
         }
-        Log.failure("the scheduler", e); // last, because even a line takes memory
+      }
+      long leftNanos = firstNanos - elapsedNanos();
+      if (first == null || leftNanos > 0) {
+        wakesNanos = firstNanos;
+        LockSupport.parkNanos(this, leftNanos);
+      } else if (first.dueNanos.compareAndSet(firstNanos, NEVER)) { // else it was set anew
+        first.run();
       }
     }
 
-    private boolean isRestarted() {
-      try {
-        executor.prestartCoreThread();
-        planChecks();
-        return true;
-      } catch (Throwable e) { // memory is still short
-        return false;
-      }
-    }
-
-    /** Plans the checks anew, which may have been lost. */
-    private void planChecks() {
-      Future<?> before = checking;
-      if (before != null) {
-        before.cancel(false);
-      }
-      Runnable check = () -> checks.forEach(SingleThread::run); // takes no memory
-      checking =
-          executor.scheduleWithFixedDelay(check, CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
+    private long elapsedNanos() {
+      return System.nanoTime() - originNanos;
     }
 
     @Override
-    public void watch(Runnable check) {
-      checks.add(check);
-    }
-
-    private static void run(Runnable body) {
-      try {
-        body.run();
-      } catch (Throwable e) { // the others matter as much
-        Log.failure("the scheduler", e);
-      }
+    public synchronized Timer timer(Runnable task) {
+      Alarm made = new Alarm(task, last);
+      last = made;
+      return made;
     }
 
     @Override
-    public Cancellable schedule(Runnable task, long delayNanos) {
-      Future<?> scheduled = executor.schedule(() -> run(task), delayNanos, TimeUnit.NANOSECONDS);
-      return () -> scheduled.cancel(false);
-    }
-
-    @Override
-    public void close() {
-      if (!executor.isShutdown()) {
+    public synchronized void close() {
+      if (!closed) {
+        closed = true;
         OPEN.decrementAndGet();
-        executor.shutdownNow();
+        LockSupport.unpark(thread);
+      }
+    }
+
+    /** A timer. */
+    final class Alarm implements Timer {
+      private final Runnable task;
+      final @Nullable Alarm before; // the one that was made before
+      final AtomicLong dueNanos = new AtomicLong(NEVER);
+
+      Alarm(Runnable task, @Nullable Alarm before) {
+        this.task = task;
+        this.before = before;
+      }
+
+      @Override
+      public void set(long atNanos) {
+        long fromOriginNanos = atNanos - originNanos;
+        dueNanos.set(fromOriginNanos);
+        if (fromOriginNanos < wakesNanos) {
+          LockSupport.unpark(thread);
+        }
+      }
+
+      @Override
+      public void cancel() {
+        dueNanos.set(NEVER);
+      }
+
+      private void run() {
+        try {
+          task.run();
+        } catch (Throwable e) { // the others matter as much
+          dueNanos.compareAndSet(NEVER, elapsedNanos() + PATIENCE_NANOS);
+          Log.failure("the scheduler", e);
+        }
+        Thread.interrupted(); // what a task left would end each wait at once
       }
     }
   }

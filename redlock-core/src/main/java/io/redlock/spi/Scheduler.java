@@ -4,30 +4,18 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
 /**
- * Runs short tasks later. Every deadline, retry and renewal goes through it, so a simulation that
- * supplies its own scheduler controls all time.
+ * Makes timers. Every deadline, retry and renewal goes through it, so a simulation that supplies
+ * its own scheduler controls all time.
  */
 public interface Scheduler extends AutoCloseable {
 
   /**
-   * Runs a task once, no earlier than after the delay. Tasks due at the same time run in the order
-   * in which they were scheduled. After {@link #close()} the task is dropped.
+   * Makes a timer, which is not set. It lives as long as the scheduler, so nothing makes one for
+   * each call, lease or request.
    *
-   * @param task the task: short, never blocking
-   * @param delayNanos the delay from now, by the monotonic clock; zero or less for as soon as
-   *     possible
-   * @return a handle that cancels the task
+   * @param task what it runs: short, never blocking
    */
-  Cancellable schedule(Runnable task, long delayNanos);
-
-  /**
-   * Runs a check about every 50 ms until {@link #close()}, also after memory was short: what was
-   * left undone then is done by a check. By default it is never run, which is enough where memory
-   * does not run short, as in virtual time.
-   *
-   * @param check the check: short, never blocking; it may throw
-   */
-  default void watch(Runnable check) {}
+  Timer timer(Runnable task);
 
   /**
    * Waits for the value of a future; called by blocking methods. A scheduler of virtual time lets
@@ -75,14 +63,26 @@ public interface Scheduler extends AutoCloseable {
     }
   }
 
-  /** Drops all pending tasks and runs no more. Never throws. Repeated calls do nothing. */
+  /** Cancels all timers and runs no more tasks. Never throws. Repeated calls do nothing. */
   @Override
   void close();
 
-  /** A task that may not have run yet. */
-  @FunctionalInterface
-  interface Cancellable {
-    /** Drops the task unless it has begun. A dropped task uses no memory in the scheduler. */
+  /**
+   * Runs its task at a time. Takes memory when it is made, and none when it is set, so that setting
+   * cannot fail. Thread-safe.
+   */
+  interface Timer {
+
+    /**
+     * Runs the task once, no earlier than at this time, and not at one that was set before. Tasks
+     * run in the order of their times. Real time runs a task that throws again 50 ms later, unless
+     * the timer was set meanwhile.
+     *
+     * @param atNanos a time of the monotonic clock; one that has passed is as soon as possible
+     */
+    void set(long atNanos);
+
+    /** Cancels the time that was set, unless the task has begun. */
     void cancel();
   }
 }

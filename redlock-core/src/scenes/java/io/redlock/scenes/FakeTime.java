@@ -3,9 +3,7 @@ package io.redlock.scenes;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.List;
 import java.util.NavigableSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListSet;
@@ -15,8 +13,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Virtual clocks and a scheduler, on one thread; others may only read, schedule and cancel, as the
- * work of a leader does when it ends. The monotonic clock starts below zero, so that every test
+ * Virtual clocks and a scheduler, on one thread; others may only read, set and cancel timers, as
+ * the work of a leader does when it ends. The monotonic clock starts below zero, so that every test
  * crosses zero: the origin of that clock is arbitrary.
  */
 public class FakeTime implements Ticker, Scheduler {
@@ -27,18 +25,14 @@ public class FakeTime implements Ticker, Scheduler {
   private volatile long wallNanos = START_WALL_MICROS * 1_000;
   private final AtomicLong sequence = new AtomicLong();
   private volatile boolean closed;
-  private long shortUntilNanos = nanos;
-  private Duration nextHoldUp = Duration.ZERO;
-  private Runnable duringNextSchedule = () -> {};
   private Runnable whenRead = () -> {};
   private Consumer<Future<?>> whenAwaited = future -> {};
   private @Nullable Runnable memory; // taken with each use of this
-  private final List<Runnable> checks = new ArrayList<>();
   private final NavigableSet<Task> tasks =
       new ConcurrentSkipListSet<>(
           Comparator.comparingLong(Task::dueNanos).thenComparingLong(Task::sequence));
 
-  private record Task(Runnable body, long dueNanos, long sequence) {}
+  private record Task(FakeTimer timer, long dueNanos, long sequence) {}
 
   @Override
   public long monotonicNanos() {
@@ -52,11 +46,6 @@ public class FakeTime implements Ticker, Scheduler {
     return wallNanos / 1_000;
   }
 
-  /** Lets nothing be scheduled until so much time has passed. */
-  public void shortOfMemory(Duration span) {
-    shortUntilNanos = nanos + span.toNanos();
-  }
-
   /** Runs an action, which may say that there is none, wherever memory may be taken. */
   public void whenMemoryIsTaken(@Nullable Runnable action) {
     memory = action;
@@ -68,58 +57,63 @@ public class FakeTime implements Ticker, Scheduler {
     }
   }
 
-  @Override
-  public void watch(Runnable check) {
-    checks.add(check);
-  }
-
-  /** Lets time pass second by second; each ends with the checks. */
-  public void passWithChecks(Duration span) {
-    for (long second = 0; second < span.toSeconds(); second++) {
-      pass(Duration.ofSeconds(1));
-      checks.forEach(this::run);
-    }
-  }
-
-  /** Runs a task or check as a scheduler does, which survives what it throws for want of memory. */
-  protected void run(Runnable task) {
+  private void run(Task task) {
     try {
-      task.run();
+      task.timer.body.run();
     } catch (RuntimeException | OutOfMemoryError e) {
-      if (memory == null && nanos - shortUntilNanos >= 0) {
+      if (!mayThrow()) {
         throw e;
       }
+      task.timer.again(task);
     }
   }
 
+  /** Returns true if tasks may throw, as they do for want of memory. */
+  protected boolean mayThrow() {
+    return memory != null;
+  }
+
   @Override
-  public Cancellable schedule(Runnable body, long delayNanos) {
+  public Timer timer(Runnable task) {
     takeMemory();
-    if (nanos - shortUntilNanos < 0) {
-      throw new OutOfMemoryError("memory is short");
+    return new FakeTimer(task);
+  }
+
+  private final class FakeTimer implements Timer {
+    private final Runnable body;
+    private @Nullable Task task; // guarded by this; the last one
+
+    private FakeTimer(Runnable body) {
+      this.body = body;
     }
-    if (closed) {
-      return () -> {};
+
+    @Override
+    public synchronized void set(long atNanos) {
+      cancel();
+      if (!closed) {
+        task = new Task(this, atNanos, sequence.getAndIncrement());
+        tasks.add(task);
+      }
     }
-    pause(nextHoldUp);
-    nextHoldUp = Duration.ZERO;
-    Runnable meanwhile = duringNextSchedule;
-    duringNextSchedule = () -> {};
-    meanwhile.run();
-    Task task = new Task(body, nanos + Math.max(0, delayNanos), sequence.getAndIncrement());
-    tasks.add(task);
-    return () -> tasks.remove(task);
+
+    private synchronized void again(Task failed) {
+      if (task == failed) { // else it was set meanwhile
+        set(nanos + 50_000_000);
+      }
+    }
+
+    @Override
+    public synchronized void cancel() {
+      if (task != null) {
+        tasks.remove(task);
+      }
+    }
   }
 
   @Override
   public void close() {
     closed = true;
     tasks.clear();
-  }
-
-  /** Runs an action of another thread while the next task is being scheduled. */
-  public void duringNextSchedule(Runnable meanwhile) {
-    duringNextSchedule = meanwhile;
   }
 
   /** Runs an action of another thread whenever the clock is read. */
@@ -138,11 +132,6 @@ public class FakeTime implements Ticker, Scheduler {
     return Scheduler.super.await(future);
   }
 
-  /** Loses all tasks, as a thread does that ends before it runs what it took. */
-  public void loseTasks() {
-    tasks.clear();
-  }
-
   public int tasks() {
     return tasks.size();
   }
@@ -152,7 +141,7 @@ public class FakeTime implements Ticker, Scheduler {
     long endNanos = nanos + span.toNanos();
     for (Task next = takeDue(endNanos); next != null; next = takeDue(endNanos)) {
       jump(Math.max(0, next.dueNanos - nanos));
-      run(next.body);
+      run(next);
     }
     jump(Math.max(0, endNanos - nanos)); // a task may have let time pass itself
   }
@@ -177,11 +166,6 @@ public class FakeTime implements Ticker, Scheduler {
   /** Lets time pass without running tasks, as if the process were paused. */
   public void pause(Duration span) {
     jump(span.toNanos());
-  }
-
-  /** Pauses the process just before it schedules its next task. */
-  public void pauseBeforeScheduling(Duration span) {
-    nextHoldUp = span;
   }
 
   /** Moves the wall clock alone, as if it were set or the machine were suspended. */

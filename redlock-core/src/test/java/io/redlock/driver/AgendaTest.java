@@ -12,8 +12,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** What waits is done in time, once, and by one thread at a time. */
 class AgendaTest {
@@ -105,45 +103,6 @@ class AgendaTest {
     assertEquals(List.of("task at 30"), done);
   }
 
-  @ParameterizedTest
-  @ValueSource(longs = {2, 30, 41, 500})
-  void timerThatIsSetAfterAPauseStrikesInTime(long pauseMillis) {
-    time.pauseBeforeScheduling(Duration.ofMillis(pauseMillis));
-    new Task("task").at(40);
-    time.passMillis(Math.max(0, 40 - pauseMillis));
-    assertEquals(List.of("task at " + Math.max(40, pauseMillis)), done);
-  }
-
-  @Test
-  void timerThatCannotBeSetIsSetByTheNextPlanOrCheck() {
-    time.shortOfMemory(Duration.ofMillis(5));
-    Task task = new Task("task");
-    task.at(20);
-    assertEquals(0, time.tasks());
-    time.passMillis(5);
-    new Task("other").at(30);
-    time.passMillis(25);
-    assertEquals(List.of("task at 20", "other at 30"), done);
-    time.shortOfMemory(Duration.ofMillis(5));
-    task.at(50);
-    time.passMillis(5);
-    agenda.strike();
-    agenda.strike();
-    assertEquals(1, time.tasks());
-    time.passMillis(15);
-    assertEquals("task at 50", done.get(2));
-  }
-
-  @Test
-  void timerThatIsLostIsSetByTheNextCheck() {
-    time.watch(agenda::strike);
-    new Task("task").at(500);
-    time.loseTasks();
-    time.passWithChecks(Duration.ofSeconds(1));
-    time.passMillis(0);
-    assertEquals(List.of("task at 1000"), done);
-  }
-
   @Test
   void stepThatFailsIsDoneAgainWithTheNextStrikeAndHoldsUpNobody() {
     Task task = new Task("task");
@@ -162,7 +121,7 @@ class AgendaTest {
     assertEquals("late at 110", done.get(2));
   }
 
-  /** For ten seconds, every hundredth task that is due finds no memory, nor does any timer. */
+  /** For ten seconds, every hundredth task that is due finds no memory. */
   @Test
   void shortageDelaysOnlyWhoseStepsFailAndHasNobodyElseLook() {
     int tasks = 100_000;
@@ -191,11 +150,7 @@ class AgendaTest {
       mostSteps +=
           3 + (isShort ? (shortMillis - dueMillis) / 50 + 1 : 0); // it is planned, done, over
     }
-    time.shortOfMemory(Duration.ofMillis(shortMillis));
-    for (long millis = 0; millis <= shortMillis; millis += 50) {
-      time.passMillis(50);
-      agenda.strike();
-    }
+    time.passMillis(shortMillis + 50);
     assertEquals(tasks, done.size());
     assertEquals(List.of(), late);
     assertTrue(steps[0] <= mostSteps, steps[0] + " steps, not " + mostSteps);
@@ -245,7 +200,6 @@ class AgendaTest {
     assertEquals(0, time.tasks());
     assertFalse(item.enter());
     item.drain();
-    agenda.strike();
     time.passMillis(1_000);
     assertEquals(5, told.size());
     assertEquals(List.of(), agenda.items(Agenda.Item.class));

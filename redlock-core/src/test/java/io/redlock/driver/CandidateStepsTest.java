@@ -62,7 +62,7 @@ class CandidateStepsTest {
       return new Thread(task) {
         @Override
         public synchronized void start() {
-          bed.time.schedule(this::run, 0);
+          bed.time.timer(this::run).set(bed.time.monotonicNanos());
         }
       };
     }
@@ -91,7 +91,7 @@ class CandidateStepsTest {
 
     private void pass(int seconds) throws InterruptedException {
       for (int second = 0; second < seconds; second++) {
-        bed.time.passWithChecks(SECOND);
+        bed.time.pass(SECOND);
         if (Thread.interrupted()) {
           bed.script(Bed::yes);
           throw new InterruptedException();
@@ -127,7 +127,7 @@ class CandidateStepsTest {
         bed.time.whenRead(this::step);
       }
       boolean began = begin();
-      bed.time.passWithChecks(SECOND.multipliedBy(8));
+      bed.time.pass(SECOND.multipliedBy(8));
       boolean came = steps > step;
       isOver = true;
       assertEquals(began && !(endsByIt && came), goesOn(), "it campaigns");
@@ -155,12 +155,12 @@ class CandidateStepsTest {
       long sinceNanos = System.nanoTime();
       while (other != null && other.isAlive()) {
         assertTrue(System.nanoTime() - sinceNanos < 60_000_000_000L, "close() waits");
-        bed.time.passWithChecks(SECOND);
+        bed.time.pass(SECOND);
         Thread.yield(); // no sleep: the other thread may still interrupt the work, on this one
       }
       int before = terms;
       for (int second = 0; second < 8 && terms == before; second++) {
-        bed.time.passWithChecks(SECOND);
+        bed.time.pass(SECOND);
       }
       return terms > before;
     }

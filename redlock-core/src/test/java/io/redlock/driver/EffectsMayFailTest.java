@@ -60,24 +60,24 @@ class EffectsMayFailTest {
       strings = {
         // A lease that is renewed, and those who wait for it.
         "every yes; call ttl 2000 wait 20000 renew 20000; call ttl 2000 wait 20000; call ttl 2000"
-            + " wait 20000 fair; pass-checks 2000; close 1; pass-checks 1000; extend 2 2000;"
-            + " pass-checks 1000; release 2",
+            + " wait 20000 fair; pass 2000; close 1; pass 1000; extend 2 2000;"
+            + " pass 1000; release 2",
         // A lease that is passed on, twice, then released; one that is cancelled before.
         "every over 9; call ttl 2000 wait 20000; call ttl 2000 wait 20000; call ttl 2000 wait 20000;"
             + " call ttl 2000 wait 20000 renew 20000; call ttl 2000 wait 20000; close 1;"
-            + " pass-checks 1; cancel 3; close 2; pass-checks 1; release 4; close 5",
+            + " pass 1; cancel 3; close 2; pass 1; release 4; close 5",
         // Attempts that are refused, outbid, not answered, and cancelled.
         "call ttl 2000 wait 20000; call ttl 2000 wait 20000; answer ab grant stale 5;"
             + " answer a grant yes; pass 49; answer b grant lost; pass 1; grants ab held 3000;"
-            + " pass 200; cancel 2; grants ab held 700; pass-checks 1000; every yes;"
-            + " pass-checks 1000; release 1",
+            + " pass 200; cancel 2; grants ab held 700; pass 1000; every yes;"
+            + " pass 1000; release 1",
         // Readers, a writer behind them, and a lease that is lost.
         "every yes; call ttl 2000 shared wait 20000 fair; call ttl 2000 shared wait 20000 fair;"
-            + " call ttl 2000 wait 20000 fair; pass-checks 1000; close 1; pass 200; close 2; pass 200;"
-            + " every gone; extend 3 2000; pass-checks 1000",
+            + " call ttl 2000 wait 20000 fair; pass 1000; close 1; pass 200; close 2; pass 200;"
+            + " every gone; extend 3 2000; pass 1000",
         // One of several names, a release that is repeated, and questions of an operator.
-        "every down; call any-of 3 wait 20000; inspect; pass-checks 1000; every yes; pass-checks 1000;"
-            + " every silent; close 1; inspect; pass-checks 1000; releases yes; pass-checks 1000"
+        "every down; call any-of 3 wait 20000; inspect; pass 1000; every yes; pass 1000;"
+            + " every silent; close 1; inspect; pass 1000; releases yes; pass 1000"
       })
   void allEndsWhereverMemoryIsShort(String life) {
     for (int times : new int[] {1, 4, 50}) {
@@ -90,7 +90,7 @@ class EffectsMayFailTest {
   void allEndsWithAServiceThatIsClosedWhereverMemoryIsShort(int times) {
     playEachWay(
         "every yes; call ttl 2000 wait 20000 renew 20000; call wait 20000; call wait 20000 fair;"
-            + " pass-checks 1000; every silent; extend 1 2000; close-service",
+            + " pass 1000; every silent; extend 1 2000; close-service",
         times);
   }
 
@@ -135,8 +135,7 @@ class EffectsMayFailTest {
     String answer = answers[random.nextInt(answers.length)];
     return switch (usual[random.nextInt(usual.length)]) {
       case "call" -> "call ttl 2000 " + kinds[random.nextInt(kinds.length)];
-      case "pass" ->
-          new String[] {"pass 1", "pass 20", "pass 50", "pass-checks 2000"}[random.nextInt(4)];
+      case "pass" -> new String[] {"pass 1", "pass 20", "pass 50", "pass 2000"}[random.nextInt(4)];
       case "every" -> "every " + answer;
       case "some" ->
           new String[] {"grants ab ", "releases ", "answer abc "}[random.nextInt(3)] + answer;

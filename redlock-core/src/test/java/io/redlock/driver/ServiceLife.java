@@ -89,7 +89,7 @@ final class ServiceLife extends Scenes.Teller {
   /** Lets time pass, closes what is held, and asserts that all has ended then. */
   void assertAllEnds() {
     Duration longerThanAll = Bed.TTL.multipliedBy(4);
-    bed.time.passWithChecks(longerThanAll);
+    bed.time.pass(longerThanAll);
     assertAllIsOverAfter(longerThanAll);
   }
 
@@ -97,13 +97,13 @@ final class ServiceLife extends Scenes.Teller {
   void assertAllEndsWithinASecond() {
     perform("every", List.of("yes"));
     perform("answer", List.of("all", "lost"));
-    bed.time.passWithChecks(Duration.ofSeconds(21));
+    bed.time.pass(Duration.ofSeconds(21));
     assertAllIsOverAfter(Duration.ofSeconds(1));
   }
 
   private void assertAllIsOverAfter(Duration time) {
     calls.forEach(call -> lease(call).ifPresent(Lease::close));
-    bed.time.passWithChecks(time);
+    bed.time.pass(time);
     for (CompletableFuture<AcquireResult> call : calls) {
       lease(call)
           .ifPresent(
@@ -158,7 +158,6 @@ final class ServiceLife extends Scenes.Teller {
       case "wake" -> nodes(words).forEach(node -> node.wakes(1));
       case "listening" -> nodes(words).forEach(ScriptedNode::listens);
       case "pass" -> bed.time.pass(span(words.get(0)));
-      case "pass-checks" -> bed.time.passWithChecks(span(words.get(0)));
       case "pause" -> bed.time.pause(span(words.get(0)));
       case "step" -> bed.time.stepWall(span(words.get(0)));
       case "callbacks" -> {

@@ -4,28 +4,28 @@ import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.scenes.KeptLog;
-import io.redlock.spi.LibraryThread;
 import io.redlock.spi.Scheduler;
+import io.redlock.spi.Scheduler.Timer;
 import io.redlock.spi.Ticker;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Delayed;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.RunnableScheduledFuture;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -63,103 +63,122 @@ class SystemSourcesTest {
     assertTrue(ticker.monotonicNanos() - before >= 0);
   }
 
+  private Timer in(long delayNanos, Runnable task) {
+    Timer timer = scheduler.timer(task);
+    timer.set(System.nanoTime() + delayNanos);
+    return timer;
+  }
+
   @Test
-  void tasksDueTogetherRunInTheOrderInWhichTheyWereScheduled() throws InterruptedException {
+  void tasksRunInTheOrderOfTheirTimes() throws InterruptedException {
     List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
     CountDownLatch last = new CountDownLatch(1);
+    CountDownLatch set = new CountDownLatch(1);
+    long startNanos = System.nanoTime();
+    in(0, () -> assertDoesNotThrow(() -> set.await())); // keeps it busy
     for (int task = 0; task < 100; task++) {
-      int number = task;
-      scheduler.schedule(() -> ran.add(number), number % 2 == 0 ? 0 : -5);
+      int place = task * 37 % 100;
+      scheduler.timer(() -> ran.add(place)).set(startNanos + place);
     }
-    scheduler.schedule(last::countDown, Duration.ofMillis(20).toNanos());
+    in(0, last::countDown);
+    set.countDown();
     assertTrue(last.await(60, TimeUnit.SECONDS));
-    assertEquals(100, ran.size());
-    List<Integer> even = ran.stream().filter(number -> number % 2 == 0).toList();
-    assertEquals(even.stream().sorted().toList(), even);
+    assertEquals(IntStream.range(0, 100).boxed().toList(), ran);
   }
 
+  /** Threads set and cancel timers of their own; each time that stays comes, and none early. */
   @Test
-  void threadOfTheSchedulerThatEndsIsReplacedThoughMemoryStaysShort() throws InterruptedException {
-    AtomicInteger refusals = new AtomicInteger();
-    try (SystemSources.SingleThread single =
-        new SystemSources.SingleThread(
-            worker -> {
-              if (refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
-                throw new OutOfMemoryError("unable to create native thread");
-              }
-              return LibraryThread.named("redlock-scheduler").newThread(worker);
-            })) {
-      CountDownLatch checks = new CountDownLatch(1);
-      CountDownLatch ran = new CountDownLatch(1);
-      single.watch(checks::countDown);
-      single.schedule(ran::countDown, Duration.ofMillis(300).toNanos());
-      refusals.set(5);
-      single.executor.getQueue().add(new Deadly());
-      assertTrue(ran.await(60, TimeUnit.SECONDS), "nobody schedules anything meanwhile");
-      assertTrue(checks.await(60, TimeUnit.SECONDS));
-      assertEquals(0, refusals.get());
-      while (log.errors().isEmpty()) { // last, because even a line takes memory
-        Thread.sleep(1);
-      }
-      assertEquals(List.of("A step of the scheduler failed: memory is short"), log.errors());
+  void noTimeIsLostOrEarlyWhileManyThreadsSetAndCancelTimers() throws Exception {
+    long seed = Long.getLong("redlock.seed", System.nanoTime());
+    System.out.println("timers: -Dredlock.seed=" + seed);
+    SplittableRandom random = new SplittableRandom(seed);
+    List<Setter> setters = new ArrayList<>();
+    for (int thread = 0; thread < 8; thread++) {
+      setters.add(new Setter(random.split()));
     }
+    setters.forEach(Thread::start);
+    for (Setter each : setters) {
+      each.join();
+      assertNull(each.failure);
+    }
+    assertEquals(List.of(), log.errors());
   }
 
-  @Test
-  void checksComeThoughOneThrowsOrTheirTaskIsLost() throws InterruptedException {
-    try (SystemSources.SingleThread single =
-        new SystemSources.SingleThread(LibraryThread.named("redlock-scheduler"))) {
-      CountDownLatch three = new CountDownLatch(3);
-      single.watch(() -> sneak(new OutOfMemoryError("a passing one")));
-      single.watch(three::countDown);
-      assertTrue(three.await(60, TimeUnit.SECONDS));
-      assertEquals(
-          Set.of("A step of the scheduler failed: memory is short"), Set.copyOf(log.errors()));
-      single.executor.getQueue().clear(); // as if it could not be queued again
-      CountDownLatch again = new CountDownLatch(1);
-      single.watch(again::countDown);
-      single.executor.getQueue().add(new Deadly());
-      single.executor.prestartCoreThread();
-      assertTrue(again.await(60, TimeUnit.SECONDS));
-    }
-  }
+  private final class Setter extends Thread {
+    private final SplittableRandom random;
+    private final Semaphore isPlayed = new Semaphore(0);
+    private final Timer timer = scheduler.timer(this::runs);
+    private final Timer behind = scheduler.timer(isPlayed::release);
+    private volatile long earliestNanos;
+    private volatile long ranNanos;
+    private volatile @Nullable Throwable failure;
 
-  /** A task that ends the thread of an executor, as want of memory in the executor's code does. */
-  private static final class Deadly extends FutureTask<Void>
-      implements RunnableScheduledFuture<Void> {
-    Deadly() {
-      super(() -> null);
+    Setter(SplittableRandom random) {
+      this.random = random;
+    }
+
+    private void runs() {
+      ranNanos = System.nanoTime();
+      assertTrue(ranNanos - earliestNanos >= 0, "early");
     }
 
     @Override
     public void run() {
-      throw new OutOfMemoryError("Java heap space");
+      try {
+        for (int round = 0; round < 500; round++) {
+          play();
+        }
+      } catch (Throwable e) {
+        failure = e;
+      }
     }
 
-    @Override
-    public boolean isPeriodic() {
-      return false;
-    }
-
-    @Override
-    public long getDelay(TimeUnit unit) {
-      return 0;
-    }
-
-    @Override
-    public int compareTo(Delayed other) {
-      return -1;
+    private void play() throws InterruptedException {
+      long nowNanos = System.nanoTime();
+      earliestNanos = nowNanos + 100_000;
+      for (int times = random.nextInt(4); times > 0; times--) {
+        timer.set(earliestNanos + random.nextLong(500_000));
+        if (random.nextBoolean()) {
+          timer.cancel();
+        }
+      }
+      long lastNanos = earliestNanos + random.nextLong(1_000_000);
+      timer.set(lastNanos);
+      behind.set(lastNanos + 1);
+      assertTrue(isPlayed.tryAcquire(60, TimeUnit.SECONDS), "lost");
+      assertTrue(ranNanos - lastNanos >= 0, "lost");
     }
   }
 
   @Test
-  void taskThatThrowsDoesNotStopThoseBehindIt() throws InterruptedException {
+  void taskThatThrowsRunsAgainAndDoesNotStopThoseBehindIt() throws InterruptedException {
     CountDownLatch ran = new CountDownLatch(1);
+    List<CountDownLatch> repeated = new ArrayList<>();
     for (Throwable failure : FAILURES) {
-      scheduler.schedule(() -> sneak(failure), 0);
+      CountDownLatch again = new CountDownLatch(1);
+      in(
+          0,
+          () -> {
+            if (ran.getCount() > 0) {
+              sneak(failure);
+            }
+            again.countDown();
+          });
+      repeated.add(again);
     }
-    scheduler.schedule(ran::countDown, 1);
+    in(0, ran::countDown);
     assertTrue(ran.await(60, TimeUnit.SECONDS));
+    for (CountDownLatch again : repeated) {
+      assertTrue(again.await(60, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  void interruptThatATaskLeavesDoesNotKeepTheThreadAwake() throws Exception {
+    CompletableFuture<Boolean> isInterrupted = new CompletableFuture<>();
+    in(0, () -> Thread.currentThread().interrupt());
+    in(1, () -> isInterrupted.complete(Thread.currentThread().isInterrupted()));
+    assertFalse(isInterrupted.get(60, TimeUnit.SECONDS));
   }
 
   @Test
@@ -167,9 +186,9 @@ class SystemSourcesTest {
     CountDownLatch cancelled = new CountDownLatch(1);
     CountDownLatch ran = new CountDownLatch(1);
     List<String> tasks = Collections.synchronizedList(new ArrayList<>());
-    scheduler.schedule(() -> assertDoesNotThrow(() -> cancelled.await()), 0); // keeps it busy
-    scheduler.schedule(() -> tasks.add("cancelled"), 1).cancel();
-    scheduler.schedule(ran::countDown, 2);
+    in(0, () -> assertDoesNotThrow(() -> cancelled.await())); // keeps it busy
+    in(1, () -> tasks.add("cancelled")).cancel();
+    in(2, ran::countDown);
     cancelled.countDown();
     assertTrue(ran.await(60, TimeUnit.SECONDS));
     assertEquals(List.of(), tasks);
@@ -178,7 +197,7 @@ class SystemSourcesTest {
   @Test
   void schedulerRunsOnOneDaemonOfItsOwn() throws Exception {
     CompletableFuture<Thread> ran = new CompletableFuture<>();
-    scheduler.schedule(() -> ran.complete(Thread.currentThread()), 0);
+    in(0, () -> ran.complete(Thread.currentThread()));
     Thread thread = ran.get(60, TimeUnit.SECONDS);
     assertEquals("redlock-scheduler", thread.getName());
     assertTrue(thread.isDaemon());
@@ -196,7 +215,7 @@ class SystemSourcesTest {
   @Test
   void closedSchedulerDropsTasksWithoutAWord() {
     scheduler.close();
-    scheduler.schedule(() -> {}, 0).cancel();
+    in(0, () -> {}).cancel();
     scheduler.close();
   }
 

@@ -21,7 +21,7 @@ class AwaitTest {
     private int waits;
 
     @Override
-    public Cancellable schedule(Runnable task, long delayNanos) {
+    public Timer timer(Runnable task) {
       throw new AssertionError("a wait needs no timer");
     }
 

@@ -17,8 +17,13 @@ public final class RealTime {
     return SystemSources.scheduler();
   }
 
-  /** Returns how many tasks of it have neither begun nor been cancelled. */
+  /** Returns how many of its timers are set. */
   public static int pending(Scheduler scheduler) {
-    return ((SystemSources.SingleThread) scheduler).executor.getQueue().size();
+    int pending = 0;
+    SystemSources.OneThread.Alarm each = ((SystemSources.OneThread) scheduler).last;
+    for (; each != null; each = each.before) {
+      pending += each.dueNanos.get() == Long.MAX_VALUE ? 0 : 1;
+    }
+    return pending;
   }
 }

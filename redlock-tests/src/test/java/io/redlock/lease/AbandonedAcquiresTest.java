@@ -65,13 +65,12 @@ class AbandonedAcquiresTest {
     Redlock redlock = masters.open(settings);
     List<LockNode> lanes = CoreBuilder.nodes(core);
     Await.until(
-        "nothing but one ping a node, and a check, is to be done",
-        () -> RealTime.pending(scheduler) == 6);
+        "nothing but one ping a node is to be done", () -> RealTime.pending(scheduler) == 5);
     Set<Thread> threads = Threads.ofLockServices();
 
     Map<String, Integer> outcomes = abandonAll(redlock, new SplittableRandom(seed));
     Await.until("no key is left", () -> masters.locks().isEmpty());
-    Await.until("no timer is left", () -> RealTime.pending(scheduler) == 6);
+    Await.until("no timer is left", () -> RealTime.pending(scheduler) == 5);
     Await.until("nothing is queued", () -> lanes.stream().allMatch(TestLanes::isIdle));
     Await.until("no thread is left", () -> threads.containsAll(Threads.ofLockServices()));
     for (String outcome : List.of("interrupted", "cancelled", "timed out", "acquired")) {

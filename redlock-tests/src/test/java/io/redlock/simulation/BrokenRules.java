@@ -302,21 +302,18 @@ final class BrokenRules {
   private static Scheduler starving(SimScheduler scheduler, List<SimNode> lanes) {
     return new ForwardingScheduler(scheduler) {
       @Override
-      public Cancellable schedule(Runnable task, long delayNanos) {
-        if (delayNanos <= 10 * SimPlan.MILLI) {
-          return scheduler.schedule(task, delayNanos);
-        }
-        Cancellable[] current = new Cancellable[1];
-        current[0] = scheduler.schedule(() -> runOrWait(task, current), delayNanos);
-        return () -> current[0].cancel();
-      }
-
-      private void runOrWait(Runnable task, Cancellable[] current) {
-        if (lanes.stream().anyMatch(lane -> lane.open() > 0)) {
-          current[0] = scheduler.schedule(() -> runOrWait(task, current), 10 * SimPlan.MILLI);
-        } else {
-          task.run();
-        }
+      public Timer timer(Runnable task) {
+        Timer[] made = new Timer[1];
+        made[0] =
+            scheduler.timer(
+                () -> {
+                  if (lanes.stream().anyMatch(lane -> lane.open() > 0)) {
+                    made[0].set(scheduler.nowNanos() + 10 * SimPlan.MILLI);
+                  } else {
+                    task.run();
+                  }
+                });
+        return made[0];
       }
     };
   }
@@ -527,11 +524,26 @@ final class BrokenRules {
   }
 
   /** The tick that would bring the next audit of an idle node is lost. */
-  private static Scheduler droppingPings(Scheduler scheduler) {
+  private static Scheduler droppingPings(Scheduler scheduler, SimProcess process) {
     return new ForwardingScheduler(scheduler) {
       @Override
-      public Cancellable schedule(Runnable task, long delayNanos) {
-        return delayNanos > 200 * SimPlan.MILLI ? () -> {} : scheduler.schedule(task, delayNanos);
+      public Timer timer(Runnable task) {
+        Timer timer = scheduler.timer(task);
+        return new Timer() {
+          @Override
+          public void set(long atNanos) {
+            if (atNanos - process.monotonic.nanos() > 200 * SimPlan.MILLI) {
+              timer.cancel();
+            } else {
+              timer.set(atNanos);
+            }
+          }
+
+          @Override
+          public void cancel() {
+            timer.cancel();
+          }
+        };
       }
     };
   }

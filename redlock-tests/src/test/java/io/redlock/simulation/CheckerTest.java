@@ -301,7 +301,8 @@ class CheckerTest {
         case "over" -> checker.work.ended(holds.get(process), true);
         case "stall" ->
             new SimScheduler(process)
-                .schedule(() -> process.standStill(number(words, 2) * SimPlan.MILLI), 0);
+                .timer(() -> process.standStill(number(words, 2) * SimPlan.MILLI))
+                .set(process.monotonic.nanos());
         default -> process.closing();
       }
     }

@@ -68,7 +68,10 @@ class ManyWaitersTest {
           List<CompletableFuture<AcquireResult>> patient = List.of(waits(10_000), waits(10_000));
           servers.forEach(SimServer::pause);
           SimProcess process = life().process;
-          life().scheduler.schedule(() -> process.standStill(60 * SimPlan.MILLI), 0);
+          life()
+              .scheduler
+              .timer(() -> process.standStill(60 * SimPlan.MILLI))
+              .set(process.monotonic.nanos());
           world.after(30 * SimPlan.MILLI, () -> servers.forEach(SimServer::crash));
           world.after(40 * SimPlan.MILLI, () -> assertAllEnded(callers));
           pass(100);

@@ -65,7 +65,7 @@ final class Parts {
   BiFunction<LockNode, SimProcess, LockNode> lane = (lane, process) -> lane;
 
   /** The scheduler as lanes see it. */
-  UnaryOperator<Scheduler> laneScheduler = scheduler -> scheduler;
+  BiFunction<Scheduler, SimProcess, Scheduler> laneScheduler = (scheduler, process) -> scheduler;
 
   /** The way to a node as its lane sees it. */
   Function<SimSocket, Dialer> dialer = socket -> socket;

@@ -129,7 +129,7 @@ final class SimClient {
             new SimNode(
                 parts.lane.apply(lane, process),
                 socket,
-                given -> parts.laneScheduler.apply(scheduler.ofLanes())));
+                given -> parts.laneScheduler.apply(scheduler.ofLanes(), process)));
       }
     }
 

@@ -2,6 +2,7 @@ package io.redlock.simulation;
 
 import io.redlock.spi.Scheduler;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** The one scheduler thread of a client, on its monotonic clock. */
 final class SimScheduler implements Scheduler {
@@ -20,12 +21,8 @@ final class SimScheduler implements Scheduler {
   Scheduler ofLanes() {
     return new ForwardingScheduler(this) {
       @Override
-      public Cancellable schedule(Runnable task, long delayNanos) {
-        Cancellable timer = SimScheduler.this.schedule(task, delayNanos);
-        if (timer instanceof Timer real) {
-          real.uncounted();
-        }
-        return timer;
+      public Timer timer(Runnable task) {
+        return new SimTimer(task, 0);
       }
 
       @Override
@@ -35,7 +32,11 @@ final class SimScheduler implements Scheduler {
     };
   }
 
-  /** Tasks that have neither run nor been cancelled. */
+  long nowNanos() {
+    return process.monotonic.nanos();
+  }
+
+  /** Timers that are set. */
   int pending() {
     return pending;
   }
@@ -50,23 +51,45 @@ final class SimScheduler implements Scheduler {
     return Scheduler.super.await(future);
   }
 
-  private final class Timer implements Cancellable, Runnable {
+  private final class SimTimer implements Timer {
     private final Runnable task;
-    private final long dueNanos;
-    private SimWorld.Event event;
-    private boolean over;
-    private int weight = 1;
+    private final int weight;
+    private @Nullable Alarm alarm; // null unless it is set
 
-    Timer(Runnable task, long dueNanos) {
+    SimTimer(Runnable task, int weight) {
       this.task = task;
-      this.dueNanos = dueNanos;
-      pending++;
-      event = plan();
+      this.weight = weight;
     }
 
-    void uncounted() {
-      pending -= weight;
-      weight = 0;
+    @Override
+    public void set(long atNanos) {
+      cancel();
+      if (!closed && !process.isDead()) {
+        pending += weight;
+        alarm = new Alarm(this, Math.max(atNanos, process.monotonic.nanos()));
+      }
+    }
+
+    @Override
+    public void cancel() {
+      if (alarm != null) {
+        pending -= weight;
+        alarm.event.cancel();
+        alarm = null;
+      }
+    }
+  }
+
+  /** One time of a timer. */
+  private final class Alarm implements Runnable {
+    private final SimTimer timer;
+    private final long dueNanos;
+    private SimWorld.Event event;
+
+    Alarm(SimTimer timer, long dueNanos) {
+      this.timer = timer;
+      this.dueNanos = dueNanos;
+      event = plan();
     }
 
     private SimWorld.Event plan() {
@@ -77,34 +100,22 @@ final class SimScheduler implements Scheduler {
 
     @Override
     public void run() {
-      if (over || closed) {
+      if (timer.alarm != this || closed) {
         return;
       }
       if (process.monotonic.nanos() - dueNanos < 0) {
         event = plan(); // the clock was stopped, or runs slower now
         return;
       }
-      over = true;
-      pending -= weight;
-      task.run();
-    }
-
-    @Override
-    public void cancel() {
-      if (!over) {
-        over = true;
-        pending -= weight;
-        event.cancel();
-      }
+      timer.alarm = null;
+      pending -= timer.weight;
+      timer.task.run();
     }
   }
 
   @Override
-  public Cancellable schedule(Runnable task, long delayNanos) {
-    if (closed || process.isDead()) {
-      return () -> {};
-    }
-    return new Timer(task, process.monotonic.nanos() + Math.max(0, delayNanos));
+  public Timer timer(Runnable task) {
+    return new SimTimer(task, 1);
   }
 
   @Override

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.redlock.spi.Scheduler.Cancellable;
+import io.redlock.spi.Scheduler.Timer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,20 +16,26 @@ class FakeSchedulerTest {
   private final FakeScheduler scheduler = new FakeScheduler(ticker);
   private final List<String> ran = new ArrayList<>();
 
+  private Timer in(long delayNanos, Runnable task) {
+    Timer timer = scheduler.timer(task);
+    timer.set(ticker.monotonicNanos() + delayNanos);
+    return timer;
+  }
+
   @Test
   void taskInAnEndlessTimeIsTheLast() {
-    scheduler.schedule(() -> ran.add("endless"), Long.MAX_VALUE);
-    scheduler.schedule(() -> ran.add("soon"), 1);
+    scheduler.timer(() -> ran.add("endless")).set(Long.MAX_VALUE);
+    in(1, () -> ran.add("soon"));
     scheduler.runNext();
     assertEquals(List.of("soon"), ran);
   }
 
   @Test
   void tasksRunInOrderOfTimeAndThenOfScheduling() {
-    scheduler.schedule(() -> ran.add("late"), 20);
-    scheduler.schedule(() -> ran.add("first of two"), 10);
-    scheduler.schedule(() -> ran.add("second of two"), 10);
-    scheduler.schedule(() -> ran.add("overdue"), -5);
+    in(20, () -> ran.add("late"));
+    in(10, () -> ran.add("first of two"));
+    in(10, () -> ran.add("second of two"));
+    in(-5, () -> ran.add("overdue"));
     scheduler.runFor(Duration.ofNanos(20));
     assertEquals(List.of("overdue", "first of two", "second of two", "late"), ran);
   }
@@ -37,7 +43,7 @@ class FakeSchedulerTest {
   @Test
   void eachTaskSeesItsOwnTimeAndTheSpanPassesInFull() {
     long start = ticker.monotonicNanos();
-    scheduler.schedule(() -> ran.add("+" + (ticker.monotonicNanos() - start)), 7);
+    in(7, () -> ran.add("+" + (ticker.monotonicNanos() - start)));
     scheduler.runFor(Duration.ofNanos(6));
     assertEquals(List.of(), ran);
     scheduler.runFor(Duration.ofNanos(4));
@@ -47,32 +53,42 @@ class FakeSchedulerTest {
 
   @Test
   void tasksThatScheduleRunInTheSameSpan() {
-    scheduler.schedule(() -> scheduler.schedule(() -> ran.add("child"), 3), 3);
+    in(3, () -> in(3, () -> ran.add("child")));
     scheduler.runFor(Duration.ofNanos(6));
     assertEquals(List.of("child"), ran);
   }
 
   @Test
   void cancelledTaskIsForgotten() {
-    Cancellable task = scheduler.schedule(() -> ran.add("cancelled"), 1);
-    task.cancel();
+    Timer timer = in(1, () -> ran.add("cancelled"));
+    timer.cancel();
     assertEquals(0, scheduler.pending());
     assertFalse(scheduler.runNext());
   }
 
   @Test
+  void timerThatIsSetAgainRunsOnceAtTheLastTime() {
+    Timer timer = in(1, () -> ran.add("+" + ticker.monotonicNanos()));
+    long start = ticker.monotonicNanos();
+    timer.set(start + 9);
+    timer.set(start + 5);
+    scheduler.runFor(Duration.ofNanos(20));
+    assertEquals(List.of("+" + (start + 5)), ran);
+  }
+
+  @Test
   void closeDropsWhatIsPendingAndWhatComesLater() {
-    scheduler.schedule(() -> ran.add("before"), 1);
+    in(1, () -> ran.add("before"));
     scheduler.close();
-    scheduler.schedule(() -> ran.add("after"), 1);
+    in(1, () -> ran.add("after"));
     assertFalse(scheduler.runNext());
     assertEquals(0, scheduler.pending());
   }
 
   @Test
   void runUntilStopsAsSoonAsTheConditionHolds() {
-    scheduler.schedule(() -> ran.add("a"), 1_000);
-    scheduler.schedule(() -> ran.add("b"), 2_000);
+    in(1_000, () -> ran.add("a"));
+    in(2_000, () -> ran.add("b"));
     scheduler.runUntil("a ran", Duration.ofSeconds(1), () -> ran.contains("a"));
     assertEquals(List.of("a"), ran);
     assertThrows(

@@ -274,17 +274,32 @@ final class ThreadWorld {
     private boolean isOver;
 
     @Override
-    public synchronized Cancellable schedule(Runnable body, long delayNanos) {
-      long nowNanos = ticker.monotonicNanos();
-      long most = Long.MAX_VALUE - nowNanos;
-      Task task = new Task(body, nowNanos + Math.min(Math.max(0, delayNanos), most), ++numbers);
+    public Timer timer(Runnable body) {
+      return new Timer() {
+        private Task last = new Task(body, 0, 0); // guarded by the time
+
+        @Override
+        public void set(long atNanos) {
+          last = replace(last, atNanos);
+        }
+
+        @Override
+        public void cancel() {
+          remove(last);
+        }
+      };
+    }
+
+    private synchronized Task replace(Task before, long atNanos) {
+      tasks.remove(before);
+      Task task = new Task(before.body, atNanos, ++numbers);
       tasks.add(task);
       isIdle = false;
       notifyAll();
-      return () -> cancel(task);
+      return task;
     }
 
-    private synchronized void cancel(Task task) {
+    private synchronized void remove(Task task) {
       tasks.remove(task);
     }
 

@@ -71,7 +71,7 @@ class CallsTogetherTest {
     public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
       long nowNanos = time.ticker().monotonicNanos();
       requestNanos = Math.max(requestNanos, nowNanos + way.getAsLong());
-      time.schedule(() -> super.send(request, slot, handler), requestNanos - nowNanos);
+      time.timer(() -> super.send(request, slot, handler)).set(requestNanos);
       return () -> false;
     }
 
@@ -79,7 +79,7 @@ class CallsTogetherTest {
     protected void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
       long nowNanos = time.ticker().monotonicNanos();
       replyNanos = Math.max(replyNanos, nowNanos + way.getAsLong());
-      time.schedule(() -> handler.onReply(slot, reply), replyNanos - nowNanos);
+      time.timer(() -> handler.onReply(slot, reply)).set(replyNanos);
     }
   }
 

@@ -7,22 +7,22 @@ import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 
 /**
- * Runs tasks in virtual time, on the calling thread, in the order of due time, then of scheduling.
- * The ticker moves only here, to the time of the next task. Scheduling and cancelling are
- * thread-safe; one thread at a time may run tasks.
+ * Runs tasks in virtual time, on the calling thread, in the order of due time, then of being set.
+ * The ticker moves only here, to the time of the next task. Timers are thread-safe; one thread at a
+ * time may run tasks.
  */
 public class FakeScheduler implements Scheduler {
 
   private final FakeTicker ticker;
-  private final TreeSet<Task> tasks =
+  private final TreeSet<FakeTimer> timers =
       new TreeSet<>(
-          Comparator.comparingLong((Task task) -> task.dueNanos)
-              .thenComparingLong(task -> task.sequence)); // guarded by this
-  private long scheduled; // guarded by this
+          Comparator.comparingLong((FakeTimer timer) -> timer.dueNanos)
+              .thenComparingLong(timer -> timer.sequence)); // guarded by this
+  private long times; // guarded by this
   private boolean closed; // guarded by this
 
   /**
-   * Creates a scheduler without tasks.
+   * Creates a scheduler without timers.
    *
    * @param ticker the clocks that move with it
    */
@@ -36,26 +36,19 @@ public class FakeScheduler implements Scheduler {
   }
 
   @Override
-  public synchronized Cancellable schedule(Runnable task, long delayNanos) {
-    if (closed) {
-      return () -> {};
-    }
-    long nowNanos = ticker.monotonicNanos();
-    long dueNanos = nowNanos + Math.min(Math.max(0, delayNanos), Long.MAX_VALUE - nowNanos);
-    Task entry = new Task(task, dueNanos, scheduled++);
-    tasks.add(entry);
-    return () -> cancel(entry);
+  public Timer timer(Runnable task) {
+    return new FakeTimer(task);
   }
 
   @Override
   public synchronized void close() {
     closed = true;
-    tasks.clear();
+    timers.clear();
   }
 
-  /** Returns the number of scheduled tasks. */
+  /** Returns the number of timers that are set. */
   public synchronized int pending() {
-    return tasks.size();
+    return timers.size();
   }
 
   /** Moves time to the next task and runs it. Returns false if there is none. */
@@ -63,7 +56,9 @@ public class FakeScheduler implements Scheduler {
     return runNextBefore(Long.MAX_VALUE);
   }
 
-  /** Lets this time pass and runs the tasks that become due, also those that they schedule. */
+  /**
+   * Lets this time pass and runs the tasks that become due, also those for which they set timers.
+   */
   public void runFor(Duration span) {
     long endNanos = ticker.monotonicNanos() + span.toNanos();
     while (runNextBefore(endNanos)) {
@@ -83,21 +78,44 @@ public class FakeScheduler implements Scheduler {
   }
 
   private boolean runNextBefore(long endNanos) {
-    Task next;
+    FakeTimer next;
     synchronized (this) {
-      if (tasks.isEmpty() || tasks.first().dueNanos > endNanos) {
+      if (timers.isEmpty() || timers.first().dueNanos > endNanos) {
         return false;
       }
-      next = tasks.pollFirst();
+      next = timers.pollFirst();
     }
     ticker.advanceNanos(Math.max(0, next.dueNanos - ticker.monotonicNanos()));
-    next.body.run();
+    next.task.run();
     return true;
   }
 
-  private synchronized void cancel(Task task) {
-    tasks.remove(task);
-  }
+  private final class FakeTimer implements Timer {
+    private final Runnable task;
+    private long dueNanos; // guarded by the scheduler, as what follows; unchanged while it is set
+    private long sequence;
 
-  private record Task(Runnable body, long dueNanos, long sequence) {}
+    private FakeTimer(Runnable task) {
+      this.task = task;
+    }
+
+    @Override
+    public void set(long atNanos) {
+      synchronized (FakeScheduler.this) {
+        timers.remove(this);
+        if (!closed) {
+          dueNanos = atNanos;
+          sequence = times++;
+          timers.add(this);
+        }
+      }
+    }
+
+    @Override
+    public void cancel() {
+      synchronized (FakeScheduler.this) {
+        timers.remove(this);
+      }
+    }
+  }
 }

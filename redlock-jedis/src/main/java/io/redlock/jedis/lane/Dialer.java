@@ -17,7 +17,7 @@ public interface Dialer extends AutoCloseable {
    */
   void dial(Reader reader);
 
-  /** Gives up an attempt to connect that lasts too long. Called by each check. */
+  /** Gives up an attempt to connect that lasts too long. Called by each tick of the lane. */
   default void check() {}
 
   /** Releases the resources of the dialer. Neither blocks nor throws. */

@@ -265,7 +265,7 @@ final class LaneMachine {
       case CLOSED -> {
         return;
       }
-      case DIALING -> {}
+      case DIALING -> ticks.watch(nowNanos); // so that the dialer can give up
       case PAUSING -> ticks.by(dialNanos, nowNanos);
       case CONNECTED -> connection.planTick(nowNanos);
     }

@@ -11,7 +11,6 @@ import io.redlock.spi.LockNode.ReplyHandler;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
-import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,8 +31,7 @@ import org.jspecify.annotations.Nullable;
  * to a socket, delivers an answer or calls an observer.
  *
  * <p>A step that throws ends the connection: the machine starts again with a new one. While memory
- * is short that may fail too; then the next step does it, at the latest a check, which comes once a
- * second.
+ * is short that may fail too; then the next step does it, at the latest a tick, which comes soon.
  */
 final class LockedShell implements LaneShell {
 
@@ -42,8 +40,8 @@ final class LockedShell implements LaneShell {
     @Nullable R take(LaneMachine machine, long nowNanos);
   }
 
-  /** A tick that is so late is planned again: its timer may be lost. */
-  private static final long LATE_NANOS = 1_000_000_000;
+  /** The time until a tick after a step has left something undone. */
+  private static final long PATIENCE_NANOS = 50_000_000;
 
   private static final Pending NOT_PENDING = () -> false;
   private static final NodeReply FAILED = NodeReply.unreachable("the lane failed");
@@ -63,7 +61,7 @@ final class LockedShell implements LaneShell {
   private final ReentrantLock lock = new ReentrantLock();
   private final LaneMachine machine; // guarded by lock
   private List<Runnable> effects = new ArrayList<>(4); // guarded by lock; of the last steps
-  private @Nullable Cancellable nextTick; // guarded by lock
+  private final Scheduler.Timer timer; // of the next tick
   private long tickNanos = LaneTicks.NEVER; // guarded by lock; when that comes
   private @Nullable Throwable failure; // guarded by lock; until the machine has started again
 
@@ -86,6 +84,7 @@ final class LockedShell implements LaneShell {
     this.scheduler = scheduler;
     this.isStopping = isStopping;
     this.machine = machine.apply(this);
+    this.timer = scheduler.timer(this::tick);
   }
 
   // Steps.
@@ -144,7 +143,7 @@ final class LockedShell implements LaneShell {
    * lost.
    */
   private List<Runnable> settle(long nowNanos) {
-    planTick(nowNanos);
+    planTick(machine.tickNanos());
     List<Runnable> due = effects.isEmpty() ? List.of() : effects;
     effects = due.isEmpty() ? effects : new ArrayList<>(4);
     failure = null;
@@ -162,40 +161,29 @@ final class LockedShell implements LaneShell {
       begin(nowNanos);
       return settle(nowNanos);
     } catch (RuntimeException | Error again) {
+      planTick(nowNanos + PATIENCE_NANOS);
       return List.of();
     }
   }
 
-  private void planTick(long nowNanos) {
-    long dueNanos = machine.tickNanos();
-    boolean isLate = tickNanos != LaneTicks.NEVER && nowNanos - tickNanos > LATE_NANOS;
-    if (dueNanos == tickNanos && !isLate) {
-      return;
+  private void planTick(long dueNanos) {
+    if (dueNanos == LaneTicks.NEVER) {
+      timer.cancel();
+    } else if (dueNanos != tickNanos) {
+      timer.set(dueNanos);
     }
-    if (nextTick != null) {
-      nextTick.cancel();
-    }
-    tickNanos = LaneTicks.NEVER; // if it cannot be scheduled
-    nextTick =
-        dueNanos == LaneTicks.NEVER
-            ? null
-            : scheduler.schedule(() -> tick(dueNanos), dueNanos - nowNanos);
     tickNanos = dueNanos;
   }
 
-  private void tick(long dueNanos) {
+  private void tick() {
     event(
         (each, nowNanos) -> {
-          if (dueNanos == tickNanos) { // else it was planned anew
-            tickNanos = LaneTicks.NEVER;
+          tickNanos = LaneTicks.NEVER;
+          long dueNanos = each.tickNanos();
+          if (dueNanos != LaneTicks.NEVER && nowNanos - dueNanos >= 0) { // else it was planned anew
             each.tick(nowNanos);
           }
         });
-  }
-
-  /** Does what was left undone. */
-  void check() {
-    event((each, nowNanos) -> {});
     dialer.check();
   }
 
@@ -213,6 +201,7 @@ final class LockedShell implements LaneShell {
     lock.lock();
     try {
       failure = why;
+      planTick(ticker.monotonicNanos() + PATIENCE_NANOS);
     } finally {
       lock.unlock();
     }

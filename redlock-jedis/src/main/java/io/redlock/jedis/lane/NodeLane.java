@@ -86,11 +86,9 @@ public final class NodeLane implements LockNode {
                     made,
                     ticker.monotonicNanos()));
     shell = started;
-    trust.whenTold(
-        () ->
-            scheduler.schedule(
-                () -> started.event((each, nowNanos) -> each.connection.told(nowNanos)), 0));
-    scheduler.watch(started::check);
+    Scheduler.Timer told =
+        scheduler.timer(() -> started.event((each, nowNanos) -> each.connection.told(nowNanos)));
+    trust.whenTold(() -> told.set(ticker.monotonicNanos()));
     started.event(LaneMachine::start);
   }
 

@@ -45,8 +45,8 @@ abstract class LaneStage implements LockNode.Observer {
         }
 
         @Override
-        protected void run(Runnable task) {
-          task.run();
+        protected boolean mayThrow() {
+          return false;
         }
       };
 

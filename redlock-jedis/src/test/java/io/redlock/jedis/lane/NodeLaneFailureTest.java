@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class NodeLaneFailureTest extends LaneStage {
 
   static Stream<Arguments> throwables() {
-    return Stream.of("write flush dial observer handler encoder scheduler ticker end".split(" "))
+    return Stream.of("write flush dial observer handler encoder ticker end".split(" "))
         .flatMap(
             where ->
                 Stream.of(
@@ -48,7 +48,6 @@ class NodeLaneFailureTest extends LaneStage {
     switch (where) {
       case "write" -> net.writeThrows.set(thrown);
       case "flush" -> net.flushThrows.set(thrown);
-      case "scheduler" -> time.duringNextSchedule(() -> FakeNet.raise(thrown));
       case "encoder" -> request = new Grant(names(thrown), "owner", 17, TTL_MILLIS);
       case "handler" -> answers.thrown = thrown;
       case "ticker" -> wallThrows.set(thrown);
@@ -144,16 +143,16 @@ class NodeLaneFailureTest extends LaneStage {
       }
       all.add(send(release("while it is short")));
       pump();
-      time.passWithChecks(Duration.ofSeconds(1));
+      time.pass(Duration.ofSeconds(1));
     }
     shortage = null;
     for (int second = 0; second < 30 && lane.status().state() != State.UP; second++) {
-      time.passWithChecks(Duration.ofSeconds(1));
+      time.pass(Duration.ofSeconds(1));
       pump();
     }
     assertEquals(State.UP, lane.status().state());
     for (int second = 0; second < 12; second++) { // for longer than a release is kept
-      time.passWithChecks(Duration.ofSeconds(1));
+      time.pass(Duration.ofSeconds(1));
       pump();
     }
     all.forEach(each -> assertEquals(1, each.kinds.size()));
@@ -175,30 +174,6 @@ class NodeLaneFailureTest extends LaneStage {
     assertEquals(List.of(Kind.UNREACHABLE), early.kinds);
     assertEquals(List.of(Kind.UNREACHABLE), late.kinds);
     assertEquals(2, log.errors().size());
-  }
-
-  @Test
-  void nothingIsForgottenWhenTheNextTickCannotBePlanned() {
-    FakeWire wire = up();
-    Answers sent = send(grant("a"));
-    time.duringNextSchedule(() -> FakeNet.raise(new OutOfMemoryError("test")));
-    wire.line.lost(new IOException("reset")); // plans a tick
-    assertEquals(List.of(Kind.UNKNOWN), sent.kinds);
-    assertItLives();
-    assertEquals(1, sent.kinds.size());
-  }
-
-  @Test
-  void batchOfAStepThatFailedIsNotWritten() {
-    FakeWire wire = up();
-    rest(wire);
-    net.written.clear();
-    time.duringNextSchedule(() -> FakeNet.raise(new OutOfMemoryError("test")));
-    Answers answers = send(grant("a")); // plans a tick
-    assertEquals(List.of(Kind.UNKNOWN), answers.kinds);
-    assertEquals(List.of(), List.copyOf(net.written));
-    assertEquals(1, wire.ends);
-    assertItLives();
   }
 
   @Test

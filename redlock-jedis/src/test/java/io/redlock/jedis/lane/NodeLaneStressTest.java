@@ -24,7 +24,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -56,9 +55,23 @@ class NodeLaneStressTest {
     private final ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1);
 
     @Override
-    public Cancellable schedule(Runnable task, long delayNanos) {
-      ScheduledFuture<?> future = executor.schedule(task, delayNanos, TimeUnit.NANOSECONDS);
-      return () -> future.cancel(false);
+    public Timer timer(Runnable task) {
+      return new Timer() {
+        private @Nullable Future<?> next; // guarded by this
+
+        @Override
+        public synchronized void set(long atNanos) {
+          cancel();
+          next = executor.schedule(task, atNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+        }
+
+        @Override
+        public synchronized void cancel() {
+          if (next != null) {
+            next.cancel(false);
+          }
+        }
+      };
     }
 
     @Override
