@@ -48,9 +48,7 @@ final class CallbackThreads extends Agenda.Item {
 
   /** Takes notice that no task should run for so long. */
   void expect(long nanos) {
-    if (nanos < longNanos) {
-      longNanos = nanos;
-    }
+    longNanos = nanos;
   }
 
   /** Runs the task later, once. Never throws. */

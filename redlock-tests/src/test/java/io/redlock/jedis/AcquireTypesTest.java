@@ -47,7 +47,7 @@ class AcquireTypesTest {
   private static final String PREFIX = "io.redlock.";
   private static final String TIMERS = "redlock-scheduler";
   private static final Set<String> BY_CHANCE = // how often depends on the speed of the machine
-      Set.of("io.redlock.driver.SystemSources$SingleThread", "io.redlock.protocol.ReleaseRound");
+      Set.of("io.redlock.driver.SystemSources$OneThread", "io.redlock.protocol.ReleaseRound");
   private static final int ACQUIRES = 40;
 
   @Test

@@ -143,7 +143,7 @@ final class LockedShell implements LaneShell {
    * lost.
    */
   private List<Runnable> settle(long nowNanos) {
-    planTick(machine.tickNanos());
+    planTick(machine.tickNanos(), nowNanos);
     List<Runnable> due = effects.isEmpty() ? List.of() : effects;
     effects = due.isEmpty() ? effects : new ArrayList<>(4);
     failure = null;
@@ -161,15 +161,15 @@ final class LockedShell implements LaneShell {
       begin(nowNanos);
       return settle(nowNanos);
     } catch (RuntimeException | Error again) {
-      planTick(nowNanos + PATIENCE_NANOS);
+      planTick(nowNanos + PATIENCE_NANOS, nowNanos);
       return List.of();
     }
   }
 
-  private void planTick(long dueNanos) {
+  private void planTick(long dueNanos, long nowNanos) {
     if (dueNanos == LaneTicks.NEVER) {
       timer.cancel();
-    } else if (dueNanos != tickNanos) {
+    } else if (dueNanos != tickNanos || nowNanos - dueNanos >= 0) { // it may have come, and failed
       timer.set(dueNanos);
     }
     tickNanos = dueNanos;
@@ -178,7 +178,6 @@ final class LockedShell implements LaneShell {
   private void tick() {
     event(
         (each, nowNanos) -> {
-          tickNanos = LaneTicks.NEVER;
           long dueNanos = each.tickNanos();
           if (dueNanos != LaneTicks.NEVER && nowNanos - dueNanos >= 0) { // else it was planned anew
             each.tick(nowNanos);
@@ -201,7 +200,8 @@ final class LockedShell implements LaneShell {
     lock.lock();
     try {
       failure = why;
-      planTick(ticker.monotonicNanos() + PATIENCE_NANOS);
+      long nowNanos = ticker.monotonicNanos();
+      planTick(nowNanos + PATIENCE_NANOS, nowNanos);
     } finally {
       lock.unlock();
     }
