@@ -188,9 +188,9 @@ public final class DeploymentSettings {
     public static final Word NONE = new Word(List.of(), List.of(), Map.of(), false);
   }
 
-  /** Returns a command, when the masters are known. */
+  /** Returns a command, when the masters are known, and an id for a new set of them. */
   private interface Plan {
-    Operation of(Survey survey, Waiver waiver);
+    Operation of(Survey survey, Waiver waiver, String drawn);
   }
 
   /** Runs a command to its end. An interrupt ends it early and stays set. */
@@ -213,7 +213,8 @@ public final class DeploymentSettings {
                 + " is none of the masters: name it as in their list");
       }
       ProbedMasters probed = new ProbedMasters(survey, keyPrefix(), saved);
-      Operation operation = plan.of(survey, new Waiver(gone, replaced));
+      String drawn = MasterSet.newId(new SecureRandom());
+      Operation operation = plan.of(survey, new Waiver(gone, replaced), drawn);
       OperatorCommand command = new OperatorCommand(operation, probed, out);
       command.run();
       return command;
@@ -229,7 +230,8 @@ public final class DeploymentSettings {
    */
   public AdoptReport adopt(boolean isNew, Word word, Consumer<String> out) {
     Plan plan =
-        (survey, waiver) -> new Founding(survey.quorum(), survey.rules(), isNew, waiver, newId());
+        (survey, waiver, drawn) ->
+            new Founding(survey.quorum(), survey.rules(), isNew, waiver, drawn);
     return run("cannot adopt", word, out, plan).report();
   }
 
@@ -244,12 +246,12 @@ public final class DeploymentSettings {
       misread.add("no future master is named: add --moving-to");
     }
     Plan plan =
-        (survey, waiver) -> {
+        (survey, waiver, drawn) -> {
           String stops =
               command == Command.COMMIT
                   ? Unmoved.of(survey, waiver.gone()).stopping(word.forces, out)
                   : "";
-          return new Resize(command, survey.quorum(), survey.rules(), waiver, stops, newId());
+          return new Resize(command, survey.quorum(), survey.rules(), waiver, stops, drawn);
         };
     return isDone(run("cannot resize", word, out, plan), out);
   }
@@ -262,13 +264,9 @@ public final class DeploymentSettings {
    */
   public boolean agree(Word word, Consumer<String> out) {
     Plan plan =
-        (survey, waiver) ->
+        (survey, waiver, drawn) ->
             new TermsChange(survey.quorum(), survey.rules(), waiver.gone(), word.forces);
     return isDone(run("cannot agree", word, out, plan), out);
-  }
-
-  private static String newId() {
-    return MasterSet.newId(new SecureRandom());
   }
 
   private static boolean isDone(OperatorCommand command, Consumer<String> out) {
