@@ -193,8 +193,11 @@ public record Resize(
               .filter(change -> change.isBound(states(found, change)))
               .toList();
     }
-    if (!its.isEmpty()) {
-      return its.get(0);
+    if (!its.isEmpty()) { // of several the one that can be undone
+      return its.stream()
+          .filter(each -> !each.isBound(states(found, each)))
+          .findFirst()
+          .orElse(its.get(0));
     }
     return switch (command) {
       case PREPARE -> fresh(found, present, future);
