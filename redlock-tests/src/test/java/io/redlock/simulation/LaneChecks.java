@@ -6,6 +6,7 @@ import io.redlock.spi.NodeRequest;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -51,7 +52,7 @@ final class LaneChecks {
   final class Order {
     private long lastWaited; // whatever was handed over until then had waited for the connection
     private long firstDirect = -1; // whatever was handed over from then on had not
-    private boolean beyondReleases;
+    private final Set<String> owners = new HashSet<>(); // of what was written, but for releases
     private final Map<String, Long> releases = new HashMap<>(); // by owner
 
     /** The client has heard from the node: perhaps the connection will carry requests now. */
@@ -69,14 +70,17 @@ final class LaneChecks {
       }
       letter.writtenTo = this;
       if (request instanceof NodeRequest.Release) {
-        if (letter.sequence <= lastWaited && beyondReleases) {
+        int own = owners.contains(request.owner()) ? 1 : 0; // its own grant may go first
+        if (letter.sequence <= lastWaited && owners.size() > own) {
           world.violated(
               SimInvariant.I17, () -> "n" + node + ": others go before " + Names.of(request));
         }
         releases.put(request.owner(), letter.sequence);
         return;
       }
-      beyondReleases = beyondReleases || !(request instanceof NodeRequest.RemoveTicket);
+      if (!(request instanceof NodeRequest.RemoveTicket)) {
+        owners.add(request.owner());
+      }
       long release = releases.getOrDefault(request.owner(), 0L);
       if (letter.sequence >= firstDirect && letter.sequence < release) {
         world.violated(
