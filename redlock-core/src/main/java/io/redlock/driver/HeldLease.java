@@ -36,10 +36,9 @@ final class HeldLease extends Owner.Held {
   final long startNanos;
   private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
   private boolean holdsUp = true; // used by the reports of its end only
-  private @Nullable Deadline
-      since; // guarded by owner; its longest hold counts; null once its holder has it
-  private boolean isTold; // guarded by owner
-  private @Nullable CompletableFuture<LeaseEnd> told; // guarded by owner; null until asked for
+  // Guarded by owner; since then its longest hold counts; null once its holder has it.
+  private @Nullable Deadline since;
+  final CompletableFuture<LeaseEnd> told = new CompletableFuture<>(); // for code that never blocks
   private volatile @Nullable CompletableFuture<LeaseEnd> ended; // the same, for user code
 
   volatile int holds = 1; // how often a thread must unlock to release it; written by that thread
@@ -219,18 +218,15 @@ final class HeldLease extends Owner.Held {
    */
   @Override
   void reportEnd() {
-    boolean tells;
+    boolean isTaken;
     boolean isOffered;
-    CompletableFuture<LeaseEnd> asked;
     synchronized (owner) {
-      tells = since == null && !isTold;
-      isTold |= tells;
-      asked = told;
+      isTaken = since == null;
       isOffered = isReleased() && owner.tenure.phase() == Tenure.Phase.HOLDING;
     }
     try {
-      if (tells) {
-        tell(Objects.requireNonNull(ending()), asked);
+      if (isTaken) {
+        tell(Objects.requireNonNull(ending()));
       }
       if (isOffered) {
         context.queues.pass(Objects.requireNonNull(queue), this, context.ticker.monotonicNanos());
@@ -288,7 +284,7 @@ final class HeldLease extends Owner.Held {
   public CompletionStage<LeaseEnd> ended() {
     CompletableFuture<LeaseEnd> asked = ended;
     if (asked == null) {
-      asked = context.callbacks.pass(told());
+      asked = context.callbacks.pass(told);
       ended = asked;
     }
     return asked.minimalCompletionStage();
@@ -310,27 +306,14 @@ final class HeldLease extends Owner.Held {
     }
   }
 
-  private void tell(LeaseEnd how, @Nullable CompletableFuture<LeaseEnd> asked) {
-    if (asked != null) {
-      asked.complete(how);
+  private void tell(LeaseEnd how) {
+    if (!told.complete(how)) {
+      return;
     }
     Duration held = Duration.ofNanos(context.ticker.monotonicNanos() - startNanos);
     listeners.reportEnd(how, listener -> listener.onEnd(this, how, held));
     if (how.lost()) {
       Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
-    }
-  }
-
-  /**
-   * Returns its end to come, for code of the library, which must not block: the thread that tells
-   * the end completes it.
-   */
-  CompletableFuture<LeaseEnd> told() {
-    synchronized (owner) {
-      if (told == null) {
-        told = isTold ? CompletableFuture.completedFuture(ending()) : new CompletableFuture<>();
-      }
-      return told;
     }
   }
 

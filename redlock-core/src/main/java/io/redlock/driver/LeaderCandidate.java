@@ -171,11 +171,14 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
       long leftNanos = closed && !over.isDone() ? overNanos - nowNanos : Agenda.NEVER;
       boolean isTime = phaseNanos <= 0;
       AcquireCall last = call;
+      HeldLease held = lease;
       due =
           leftNanos <= 0
               ? () -> over.complete(null)
               : switch (phase) {
                 case CALLS -> last != null && last.result.isDone() ? () -> called(last) : null;
+                case LEADS ->
+                    held != null && held.told.isDone() ? () -> ended(held, held.told.join()) : null;
                 case STOPS -> isTime ? this::warn : null;
                 case ENDS ->
                     released == null ? this::release : released.isDone() ? this::end : null;
@@ -202,7 +205,7 @@ final class LeaderCandidate extends Agenda.Item implements Leadership {
     }
     boolean isStarted = false;
     try {
-      acquired.told().thenAccept(how -> ended(acquired, how));
+      acquired.told.whenComplete((how, none) -> drain());
       threads.newThread(() -> work(acquired)).start();
       isStarted = true;
     } finally {

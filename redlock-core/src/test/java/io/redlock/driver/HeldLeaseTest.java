@@ -226,12 +226,12 @@ class HeldLeaseTest {
   @Test
   void watcherHearsOfTheEndOnceAndAtOnceIfItHasCome() {
     List<Cause> watched = new ArrayList<>();
-    lease.told().thenAccept(how -> watched.add(how.cause()));
+    lease.told.thenAccept(how -> watched.add(how.cause()));
     assertEquals(List.of(), watched);
     lease.close();
     lease.close();
     assertEquals(List.of(Cause.RELEASED), watched);
-    lease.told().thenAccept(how -> watched.add(how.cause()));
+    lease.told.thenAccept(how -> watched.add(how.cause()));
     assertEquals(List.of(Cause.RELEASED, Cause.RELEASED), watched);
   }
 
@@ -239,13 +239,11 @@ class HeldLeaseTest {
   void watcherThatFailsKeepsTheEndFromNobodyElse() {
     HeldLease other = new Bed(3).lease();
     for (int watchers = 0; watchers < 2; watchers++) {
-      other
-          .told()
-          .thenAccept(
-              how -> {
-                ends.add(how);
-                throw new OutOfMemoryError("not even a line");
-              });
+      other.told.thenAccept(
+          how -> {
+            ends.add(how);
+            throw new OutOfMemoryError("not even a line");
+          });
     }
     other.ended().thenAccept(ends::add);
     other.close();
