@@ -119,17 +119,11 @@ public final class Tenure {
 
   // Acquire.
 
-  /**
-   * Begins the attempt, unless it was abandoned. The clocks were read before.
-   *
-   * @return true if a grant is to be sent
-   */
-  public boolean begin(LeaseTerms terms, long proposed, long nowNanos, long nowWallMicros) {
-    if (phase != Phase.NEW) {
-      return false;
+  /** Begins the attempt, unless it was abandoned. The clocks were read before. */
+  public void begin(LeaseTerms terms, long proposed, long nowNanos, long nowWallMicros) {
+    if (phase == Phase.NEW) {
+      propose(AcquireRound.first(terms, proposed, nowNanos, nowWallMicros)); // T1
     }
-    propose(AcquireRound.first(terms, proposed, nowNanos, nowWallMicros)); // T1
-    return true;
   }
 
   private Decision propose(AcquireRound round) {
@@ -493,12 +487,11 @@ public final class Tenure {
    * release is sent.
    *
    * @param last true if no request of the caller follows the release
-   * @return false if it had ended before
    */
-  public boolean end(boolean last) {
+  public void end(boolean last) {
     if (phase == Phase.ENDED) {
       isLast |= last;
-      return false;
+      return;
     }
     phase = Phase.ENDED;
     acquire = null;
@@ -508,7 +501,6 @@ public final class Tenure {
     deadline = null;
     lossTime = null;
     isLast = last;
-    return true;
   }
 
   private void endExtends() {

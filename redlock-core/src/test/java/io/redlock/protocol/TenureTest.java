@@ -136,7 +136,7 @@ class TenureTest {
         case "next" -> next();
         case "lose" -> tenure.lose();
         case "end" -> {
-          tell(tenure.end(!rest.equals("and-go-on")) ? "ended" : "nothing");
+          end(!rest.equals("and-go-on"));
           beginRelease();
         }
         case "grant" -> tell(told(tenure.grant(NAMES, "o", ticket(rest), 99)));
@@ -147,7 +147,14 @@ class TenureTest {
 
     private boolean begin(String ttl) {
       tag = 1;
-      return tenure.begin(terms(ttlNanos(ttl)), 5, nowNanos, wallMicros());
+      boolean isNew = tenure.phase() == Tenure.Phase.NEW;
+      tenure.begin(terms(ttlNanos(ttl)), 5, nowNanos, wallMicros());
+      return isNew;
+    }
+
+    private void end(boolean last) {
+      tell(tenure.phase() == Tenure.Phase.ENDED ? "nothing" : "ended");
+      tenure.end(last);
     }
 
     private void ask(String ttl) {
@@ -211,7 +218,7 @@ class TenureTest {
         }
         case RENEWAL, CONFIRMATION -> extend(tenure.next(due, nowNanos, wallMicros()));
         case END -> {
-          tell(tenure.end(true) ? "ended" : "nothing");
+          end(true);
           beginRelease();
         }
         case RELEASE -> beginRelease();

@@ -200,7 +200,9 @@ final class ClientSteps {
 
   /** The owner ends; nothing of it is being handed to a node, so its release begins. */
   private Step end() {
-    return tenure.end(true) ? due() : nothing();
+    boolean ends = tenure.phase() != Phase.ENDED;
+    tenure.end(true);
+    return ends ? due() : nothing();
   }
 
   private Step nothing() {
@@ -260,7 +262,8 @@ final class ClientSteps {
       micros += MICROS_BETWEEN_STARTS * begun(world);
     }
     open(world, attempt);
-    boolean begins = tenure.begin(scope.terms(ticks), micros, now.nanos, now.wallMicros);
+    boolean begins = tenure.phase() == Phase.NEW;
+    tenure.begin(scope.terms(ticks), micros, now.nanos, now.wallMicros);
     take(world, attempt, begins ? propose() : nothing());
   }
 
