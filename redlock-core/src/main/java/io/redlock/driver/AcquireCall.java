@@ -129,27 +129,22 @@ final class AcquireCall extends LocalQueue.Waiter {
 
   /** Starts, and waits for the result; an interrupt cancels the call. */
   AcquireResult await() throws InterruptedException {
-    return this.<InterruptedException>await(context.scheduler::await);
+    blocks = true;
+    try {
+      return take(context.scheduler.await(start()));
+    } catch (Throwable e) { // nobody gets a lease
+      cancel();
+      throw e;
+    }
   }
 
   AcquireResult awaitUninterruptibly() {
-    return this.<RuntimeException>await(context.scheduler::awaitUninterruptibly);
-  }
-
-  private interface Wait<E extends Exception> {
-    AcquireResult until(CompletableFuture<AcquireResult> end) throws E;
-  }
-
-  private <E extends Exception> AcquireResult await(Wait<E> wait) throws E {
     blocks = true;
-    AcquireResult held = null;
     try {
-      held = take(wait.until(start()));
-      return held;
-    } finally {
-      if (held == null) {
-        cancel();
-      }
+      return take(context.scheduler.awaitUninterruptibly(start()));
+    } catch (Throwable e) { // likewise
+      cancel();
+      throw e;
     }
   }
 
