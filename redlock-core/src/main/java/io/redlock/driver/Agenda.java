@@ -270,16 +270,12 @@ final class Agenda {
     return ticker.monotonicNanos() - originNanos;
   }
 
-  private long wallAheadMicros() {
-    return ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
-  }
-
   private void arm(long nowNanos) {
     assert Thread.holdsLock(this);
     if (isStriking) {
       return; // set after the strike
     }
-    if (isPlanned()) {
+    if (size > 0 && heap[0].plannedNanos != NEVER) {
       strikesNanos = Math.min(nowNanos + TICK_NANOS, heap[0].plannedNanos);
       timer.set(originNanos + strikesNanos);
     } else {
@@ -287,11 +283,6 @@ final class Agenda {
       timer.cancel();
       checkedAheadMicros = NEVER;
     }
-  }
-
-  private boolean isPlanned() {
-    assert Thread.holdsLock(this);
-    return size > 0 && heap[0].plannedNanos != NEVER;
   }
 
   /** Does what is due. Does nothing before its time, which may have been set anew meanwhile. */
@@ -332,7 +323,7 @@ final class Agenda {
   }
 
   private synchronized boolean hasStepped() {
-    long aheadMicros = wallAheadMicros();
+    long aheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
     boolean hasStepped = aheadMicros - STEP_MICROS > checkedAheadMicros; // L2
     if (hasStepped || aheadMicros < checkedAheadMicros) {
       checkedAheadMicros = aheadMicros;

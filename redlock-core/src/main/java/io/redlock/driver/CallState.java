@@ -48,7 +48,7 @@ record CallState(
     if (plan > 0) {
       return this;
     }
-    return mayAsk ? asks() : with(Phase.QUEUED, leftNanos);
+    return mayAsk ? asks(clockLearned) : with(Phase.QUEUED, leftNanos);
   }
 
   /** Returns the value after the call has become the head of its queue: it asks after a delay. */
@@ -60,7 +60,9 @@ record CallState(
         if (leftNanos <= 0) {
           yield over();
         }
-        yield delayNanos > 0 ? with(Phase.PAUSES, Math.min(delayNanos, leftNanos)) : asks();
+        yield delayNanos > 0
+            ? with(Phase.PAUSES, Math.min(delayNanos, leftNanos))
+            : asks(clockLearned);
       }
     };
   }
@@ -82,7 +84,7 @@ record CallState(
       return noted;
     }
     if (quorum.isReachedBy(noted.wokenBy)) {
-      return asks();
+      return asks(clockLearned);
     }
     return wokenBy == 0
         ? noted.with(Phase.PAUSES, Math.min(WAKE_PATIENCE_NANOS, Math.max(leftNanos, 1)))
@@ -153,7 +155,7 @@ record CallState(
    */
   CallState due(boolean mayAsk, long leftNanos) {
     if (phase != Phase.QUEUED && mayAsk) {
-      return asks();
+      return asks(clockLearned);
     }
     return leftNanos > 0 ? with(Phase.QUEUED, leftNanos) : over();
   }
@@ -165,10 +167,6 @@ record CallState(
 
   CallState over() {
     return phase == Phase.OVER ? this : with(Phase.OVER, 0);
-  }
-
-  private CallState asks() {
-    return asks(clockLearned);
   }
 
   private CallState asks(boolean learned) {
