@@ -99,7 +99,7 @@ final class Operations implements RedlockOperations {
         resource,
         answers.stream().map(ReplyText::inspected).toList(),
         context.quorum.least(),
-        context.moving());
+        context.moving);
   }
 
   private CompletableFuture<List<Answer>> look(String key) {

@@ -36,6 +36,7 @@ final class ServiceContext {
   final Agenda agenda;
   final LocalQueues queues = new LocalQueues();
   final FairWaiters fairWaiters;
+  final Optional<Votes.Moving> moving; // the two sets of masters of a client that moves
   final Votes noVotes; // for a call that asked no node
   final Callbacks callbacks;
   final Listeners listeners;
@@ -73,6 +74,15 @@ final class ServiceContext {
     this.listeners = new Listeners(listeners, callbacks);
     clock = new MedianClock(nodes, quorum, ticker, settings.skewMicros());
     this.agenda = agenda;
+    moving =
+        quorum.isJoint()
+            ? Optional.of(
+                new Votes.Moving(
+                    names(quorum.present()),
+                    Quorum.needed(quorum.present()),
+                    names(quorum.future()),
+                    Quorum.needed(quorum.future())))
+            : Optional.empty();
     noVotes = votes(List.of());
     fairWaiters = new FairWaiters(() -> ownerId(""));
   }
@@ -88,19 +98,7 @@ final class ServiceContext {
   }
 
   Votes votes(List<NodeVote> answers) {
-    return new Votes(answers, quorum.least(), moving());
-  }
-
-  /** Returns the two sets of masters of a client that moves; empty for any other. */
-  Optional<Votes.Moving> moving() {
-    return quorum.isJoint()
-        ? Optional.of(
-            new Votes.Moving(
-                names(quorum.present()),
-                Quorum.needed(quorum.present()),
-                names(quorum.future()),
-                Quorum.needed(quorum.future())))
-        : Optional.empty();
+    return new Votes(answers, quorum.least(), moving);
   }
 
   private List<String> names(int group) {
