@@ -5,6 +5,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import java.util.List;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
@@ -146,15 +147,11 @@ final class Listeners {
 
   private static RedlockListener ofCall(RedlockListener listener, LeaseRequest request) {
     try {
-      RedlockListener ofCall = listener.onCall(request);
-      if (ofCall != null) {
-        return ofCall;
-      }
-      Log.LOG.warn("A listener returned null in onCall; it is notified itself");
+      return Objects.requireNonNull(listener.onCall(request), "onCall returned null");
     } catch (Throwable e) {
       Log.LOG.warn("A listener failed in onCall; it is notified itself", e);
+      return listener;
     }
-    return listener;
   }
 
   /** Reports an event, on callback threads; to a listener that is slow perhaps not. */

@@ -174,7 +174,7 @@ class ListenersTest {
         List.of(
             "A listener failed in onStart; the lock service is not affected",
             "A listener failed in onCall; it is notified itself",
-            "A listener returned null in onCall; it is notified itself",
+            "A listener failed in onCall; it is notified itself",
             "A callback failed; the lock service is not affected"),
         log.newWarnings());
     assertEquals(1, listeners.lost());
