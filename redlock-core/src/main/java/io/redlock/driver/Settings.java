@@ -78,15 +78,12 @@ record Settings(
       problems.add(count + " resources: name 1 to " + most + " in one request");
     }
     request.resources().forEach(resource -> problems.addAll(problems(resource)));
-    if (request.isFair() && request.isAnyOf()) {
-      problems.add("fair() with anyOf(): each name has a queue of its own; leave fair() out");
-    } else if (request.isFair() && count > 1) {
-      problems.add("fair() with " + count + " resources: ask for one, or leave fair() out"); // Q9
+    String several = request.isAnyOf() ? "anyOf()" : count + " resources";
+    if (request.isFair() && (request.isAnyOf() || count > 1)) { // Q9
+      problems.add("fair() with " + several + ": ask for one name, or leave fair() out");
     }
-    if (request.isShared() && request.isAnyOf()) {
-      problems.add("shared() with anyOf(): each name is a lock of its own; leave shared() out");
-    } else if (request.isShared() && count > 1) {
-      problems.add("shared() with " + count + " resources: ask for one, or leave shared() out");
+    if (request.isShared() && (request.isAnyOf() || count > 1)) {
+      problems.add("shared() with " + several + ": ask for one name, or leave shared() out");
     }
     if (request.isUnlessHeld() && (request.isFair() || request.isAnyOf())) {
       problems.add(
