@@ -215,9 +215,7 @@ public final class DeploymentSettings {
       ProbedMasters probed = new ProbedMasters(survey, keyPrefix(), saved);
       String drawn = MasterSet.newId(new SecureRandom());
       Operation operation = plan.of(survey, new Waiver(gone, replaced), drawn);
-      OperatorCommand command = new OperatorCommand(operation, probed, out);
-      command.run();
-      return command;
+      return new OperatorCommand(operation, probed, out).run();
     }
   }
 

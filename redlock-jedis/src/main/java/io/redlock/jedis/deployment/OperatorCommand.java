@@ -57,8 +57,8 @@ final class OperatorCommand {
     this.out = out;
   }
 
-  /** Runs the command to its end. An interrupt ends it early and stays set. */
-  void run() {
+  /** Runs the command to its end. An interrupt ends it early and stays set. Returns this. */
+  OperatorCommand run() {
     try {
       for (Optional<Duration> pause = step(); pause.isPresent(); pause = step()) {
         long nanos = pause.get().toNanos();
@@ -70,6 +70,7 @@ final class OperatorCommand {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+    return this;
   }
 
   boolean hasSucceeded() {
