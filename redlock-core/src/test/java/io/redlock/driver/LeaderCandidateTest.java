@@ -42,8 +42,9 @@ class LeaderCandidateTest {
   void candidateThatWaitsWhenItsRedlockIsClosedPlansNoOtherCall() {
     bed.script(request -> NodeReply.held(-1, 5, ""));
     bed.redlock.lead("orders/42", Bed.TTL, (lease, leadership) -> {});
+    assertEquals(1, bed.context.agenda.items(LeaderCandidate.class).size());
     bed.redlock.close();
-    assertEquals(0, bed.time.tasks());
+    assertEquals(List.of(), bed.context.agenda.items(LeaderCandidate.class));
   }
 
   /** The caller of lead() stands still, once it has a term, until the work has closed. */
