@@ -18,7 +18,7 @@ final class Callbacks {
   private final CallbackThreads others;
   private final Executor executor; // runs user code
   final AtomicLong failed = new AtomicLong(); // how often user code has thrown
-  private final boolean direct; // it is called at once, on the current thread; for simulations
+  final boolean direct; // it is called at once, on the current thread; for simulations
   private volatile long shortestTtlNanos = Long.MAX_VALUE;
 
   Callbacks(Executor executor, boolean direct, CallbackThreads losses, CallbackThreads others) {
@@ -26,10 +26,6 @@ final class Callbacks {
     this.others = others;
     this.executor = executor;
     this.direct = direct;
-  }
-
-  boolean isDirect() {
-    return direct;
   }
 
   /** Takes notice of a ttl: user code should not take as long. */

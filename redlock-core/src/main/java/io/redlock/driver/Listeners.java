@@ -87,7 +87,7 @@ final class Listeners {
           if (next != null) { // another thread has it, if memory was short
             next.run();
           }
-        } while (callbacks.isDirect() && goesOn()); // no stack grows with the events
+        } while (callbacks.direct && goesOn()); // no stack grows with the events
       } finally {
         if (goesOn()) {
           goOn();

@@ -49,7 +49,7 @@ final class SystemSources {
     };
   }
 
-  /** One thread for all timers. It takes no memory once it runs, so nothing ends it. */
+  /** One thread for all timers. It takes no memory of its own, and only the close ends it. */
   static final class OneThread implements Scheduler {
 
     private static final long NEVER = Long.MAX_VALUE;
@@ -63,7 +63,11 @@ final class SystemSources {
 
     private void work() {
       while (!closed) {
-        look();
+        try {
+          look();
+        } catch (Throwable e) {
+          // no memory for a line, or for what runs for the first time: the next look goes on
+        }
       }
     }
 
