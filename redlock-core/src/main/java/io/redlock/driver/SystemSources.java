@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import io.redlock.spi.LibraryThread;
 import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.concurrent.ThreadLocalRandom;
@@ -55,7 +56,8 @@ final class SystemSources {
     private static final long NEVER = Long.MAX_VALUE;
     private static final long PATIENCE_NANOS = 50_000_000;
 
-    private final long originNanos = System.nanoTime(); // times here count from it
+    private final Ticker ticker = Ticker.system();
+    private final long originNanos = ticker.monotonicNanos(); // times here count from it
     private final Thread thread = new LibraryThread(this::work, "redlock-scheduler");
     volatile @Nullable Alarm last; // that was made; written under this
     private volatile long wakesNanos = NEVER; // when the thread looks again; never while it looks
@@ -93,7 +95,7 @@ final class SystemSources {
     }
 
     private long elapsedNanos() {
-      return System.nanoTime() - originNanos;
+      return ticker.monotonicNanos() - originNanos;
     }
 
     @Override
