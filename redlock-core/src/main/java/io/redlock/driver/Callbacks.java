@@ -19,7 +19,6 @@ final class Callbacks {
   private final Executor executor; // runs user code
   final AtomicLong failed = new AtomicLong(); // how often user code has thrown
   final boolean direct; // it is called at once, on the current thread; for simulations
-  private volatile long shortestTtlNanos = Long.MAX_VALUE;
 
   Callbacks(Executor executor, boolean direct, CallbackThreads losses, CallbackThreads others) {
     this.losses = losses;
@@ -30,11 +29,8 @@ final class Callbacks {
 
   /** Takes notice of a ttl: user code should not take as long. */
   void expect(long nanos) {
-    if (nanos < shortestTtlNanos) {
-      shortestTtlNanos = nanos;
-      losses.expect(nanos);
-      others.expect(nanos);
-    }
+    losses.expect(nanos);
+    others.expect(nanos);
   }
 
   void ofLoss(Runnable userCode) {
